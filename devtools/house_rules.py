@@ -36,7 +36,7 @@ _LOCKS = frozenset(
         "threading.Semaphore",
     ]
 )
-_LOCKS_OF_THE_CORE = Path("sdk/src/samebytes/_core/locks.py")
+_LOCKS_OF_THE_CORE = Path("sdk/src/samebytes/_core/owner/locks.py")
 # It uses nothing of samebytes.
 _WITHOUT_THE_CORE = "samebytes_softdevices"
 _INSTALLS_OURS = re.compile(r"pip install (?:-[\w-]+ )*[\\\"']*samebytes")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from devtools.workspace import CORE, DISTRIBUTIONS, source_files
 
-KEYS = CORE.path / "src" / "samebytes" / "_core" / "handles.py"
+KEYS = CORE.path / "src" / "samebytes" / "_core" / "owner" / "handles.py"
 
 
 def test_every_key_is_served_or_read() -> None:

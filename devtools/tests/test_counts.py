@@ -13,10 +13,10 @@ FILES = {
     "sdk/src/samebytes/__init__.py": '"""What this is."""\n',
     "sdk/src/samebytes/plugins.py": '__all__ = [\n    "A",\n    "B",\n]\n',
     "sdk/src/samebytes/_core/__init__.py": "",
-    "sdk/src/samebytes/_core/storage.py": (
+    "sdk/src/samebytes/_core/owner/storage.py": (
         '"""Owners."""\nfrom sys import getrefcount\n\n\ndef f(x):\n    return getrefcount(x)\n'
     ),
-    "sdk/tests/test_storage.py": "from samebytes._core import storage\n",
+    "sdk/tests/test_storage.py": "from samebytes._core.owner import storage\n",
     "sdk/tests/test_public.py": "import samebytes\n",
     "tests/test_all.py": "from samebytes import Frame\n",
     "sdk/.venv/lib/other.py": "ignored\n",

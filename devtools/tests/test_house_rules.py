@@ -32,8 +32,8 @@ def test_licence_line_is_missed(text: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "import samebytes._core.tensor",
-        "from samebytes._core import tensor",
+        "import samebytes._core.memory.tensor",
+        "from samebytes._core.memory import tensor",
         "from samebytes import _core",
         "from samebytes.testing import _suites",
         "from samebytes_ffmpeg._planes import Planes",

@@ -75,8 +75,8 @@ def test_every_backend_is_a_part_by_its_folder() -> None:
 
 CASES = {
     "core": (
-        CORE, "_core/access.py", "def check_access(*_):\n    return None\n",
-        "from samebytes._core.access import check_access as call\n",
+        CORE, "_core/edges/edge.py", "def check_access(*_):\n    return None\n",
+        "from samebytes._core.edges.edge import check_access as call\n",
     ),
     "backend": (
         PARTS["dma"].package, "_cpu_access.py", "def sync_flags(*_):\n    return 0\n",

@@ -15,7 +15,7 @@ import pytest
 import samebytes
 from samebytes import Frame
 from samebytes.errors import AccessError, RouteError
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID
+from samebytes.formats import DRM_FORMAT_MOD_INVALID
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._abi import constants as va
 

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 from . import errors, formats
 from ._api import context, frame, refresh, tensor, wrap
 from ._copied import copied
-from ._core.access import Access
-from ._core.context import Context
-from ._core.device import Device
-from ._core.edge import Transfer
-from ._core.fd import Fd
-from ._core.frame import Frame
-from ._core.frame_meta import FrameMeta, Region
-from ._core.info import TensorInfo
-from ._core.mapper import MemoryMapper
-from ._core.storage import Storage
-from ._core.tensor import Tensor
+from ._core.edges.context import Context, Device
+from ._core.edges.edge import Access, Transfer
+from ._core.edges.mapper import MemoryMapper
+from ._core.memory.frame import Frame
+from ._core.memory.info import TensorInfo
+from ._core.memory.meta import FrameMeta, Region
+from ._core.memory.tensor import Tensor
+from ._core.owner.handles import Fd
+from ._core.owner.storage import Storage
 from ._cpu.context import CpuContext
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from ._core.context import Context
-from ._core.frame import Frame
-from ._core.saying import say
-from ._core.tensor import Tensor
+from ._core.edges.context import Context
+from ._core.memory.frame import Frame
+from ._core.memory.meta import say
+from ._core.memory.tensor import Tensor
 from ._cpu.context import CpuContext, wrap_array, wrap_exported
 from ._cpu.frame import frame_of_arrays, given_parts
 from ._cpu.tensor import CpuTensor
@@ -25,7 +25,7 @@ from .formats import AudioInfo, ImageFormat
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from ._core.context import AnyContext
+    from ._core.edges.context import AnyContext
     from ._plugins.tables import Tables
 
 __all__ = ["context", "frame", "refresh", "tensor", "wrap"]
@@ -34,11 +34,17 @@ Wrap = Callable[[Any], Any]
 
 
 class _Router:
-    """Routing as the core asks for it."""
+    """Routing, and what else is built upon the core, as the core asks for it."""
 
     derive = staticmethod(contexts.derive)
     compile_route = staticmethod(compiled.compile_route)
     forget_compiled = staticmethod(compiled.forget_compiled)
+
+    @staticmethod
+    def crop(frame: Frame, x: int, y: int, width: int, height: int, fit: bool) -> Frame:
+        from ._cropping import crop_frame  # deferred: few programs crop, and it imports metadata
+
+        return crop_frame(frame, x, y, width, height, fit)
 
 
 Context.router = _Router()

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, SupportsIndex, TypeVar
 
 import numpy as np
 
-from ._core.frame import Frame
-from ._core.frame_meta import FrameMeta, Region
-from ._core.info import TensorInfo
-from ._core.storage import joint_owner
-from ._core.tensor import Tensor
+from ._core.memory.frame import Frame
+from ._core.memory.info import TensorInfo
+from ._core.memory.meta import FrameMeta, Region
+from ._core.memory.tensor import Tensor
+from ._core.owner.storage import joint_owner
 from ._cpu.context import CPU
 from ._cpu.tensor import CpuTensor
 from ._stats import count_copy

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from ._core.locks import Lock
+from ._core.owner.locks import Lock
 
 __all__ = [
     "CopyCount",

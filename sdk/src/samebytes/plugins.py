@@ -13,30 +13,36 @@ from typing import TYPE_CHECKING
 from ._aside import Aside, GivenUpError, taken_from
 from ._converting.conversion import Conversion
 from ._converting.picture import PictureInfo
-from ._core.access import Access, check_access
-from ._core.arrays import PointerArray, array_in, arrays_in
-from ._core.closing import read_slot
-from ._core.context import Context, HostContext, Level
-from ._core.descriptors import file_behind, file_identity, is_dma_buf, memory_size
-from ._core.device import CPU_DEVICE, Device
-from ._core.edge import MapperSpec, Transfer
-from ._core.fd import Fd
-from ._core.frame import Frame
-from ._core.frame_meta import FrameMeta, Region
-from ._core.handles import (
-    DRM_FORMAT_MOD_INVALID,
-    DRM_FORMAT_MOD_LINEAR,
-    HandleKey,
-    check_handle_key,
-    check_modifier,
-    is_linear_modifier,
-    register_handle_key,
+from ._core.edges.context import CPU_DEVICE, Context, Device, HostContext, Level
+from ._core.edges.edge import Access, MapperSpec, Transfer, check_access, ordering_queue
+from ._core.edges.mapper import MemoryMapper, Refused
+from ._core.edges.registry import ContextRegistry, intern, living_contexts
+from ._core.memory.frame import Frame
+from ._core.memory.info import TensorInfo, dense_strides
+from ._core.memory.meta import FrameMeta, FrameSays
+from ._core.memory.tensor import Tensor
+from ._core.native.arrays import array_in, arrays_in
+from ._core.native.descriptors import (
+    bytes_at,
+    file_behind,
+    file_identity,
+    is_dma_buf,
+    is_mapped,
+    memory_size,
 )
-from ._core.imports import ImportCache
-from ._core.info import TensorInfo, dense_strides
-from ._core.interrupts import deferred
-from ._core.libraries import bind
-from ._core.loans import (
+from ._core.native.pointers import bind, data_address, native_pointer
+from ._core.owner.closing import read_slot
+from ._core.owner.handles import (
+    Fd,
+    HandleKey,
+    OwnedPointer,
+    owned_pointer_type,
+    register_handle_key,
+    untrack,
+)
+from ._core.owner.imports import ImportCache
+from ._core.owner.interrupts import deferred
+from ._core.owner.loans import (
     ADD_PENDING_CALL,
     SWEEP_SOON,
     Lender,
@@ -46,27 +52,15 @@ from ._core.loans import (
     lent_in,
     sweep_loans,
 )
-from ._core.locks import KeyLocks, Lock, in_forked_child
-from ._core.mapped import bytes_at, is_mapped
-from ._core.mapper import MemoryMapper, Refused
-from ._core.ordering import ordering_queue
-from ._core.owned_pointer import (
-    OwnedPointer,
-    owned_pointer_type,
-    untrack,
-)
-from ._core.pointers import data_address, native_pointer
-from ._core.registry import ContextRegistry, intern, living_contexts
-from ._core.saying import FrameSays
-from ._core.storage import (
+from ._core.owner.locks import KeyLocks, Lock, in_forked_child
+from ._core.owner.storage import (
     NativeStorage,
     Storage,
     joint_owner,
 )
-from ._core.tensor import Tensor
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
-from ._exchange import DeviceArray, check_dlpack_request, dlpack_array, dlpack_capsule
+from ._exchange import DeviceArray, PointerArray, check_dlpack_request, dlpack_array, dlpack_capsule
 from ._lazy import lazy_exports
 from ._plugins.hooks import hookimpl
 from ._plugins.specs import (
@@ -90,8 +84,6 @@ __all__ = [
     "ADD_PENDING_CALL",
     "API",
     "CPU_DEVICE",
-    "DRM_FORMAT_MOD_INVALID",
-    "DRM_FORMAT_MOD_LINEAR",
     "SWEEP_SOON",
     "Access",
     "Aside",
@@ -130,7 +122,6 @@ __all__ = [
     "ProbeResult",
     "ProtocolSpec",
     "Refused",
-    "Region",
     "Storage",
     "Tensor",
     "TensorInfo",
@@ -141,8 +132,6 @@ __all__ = [
     "bytes_at",
     "check_access",
     "check_dlpack_request",
-    "check_handle_key",
-    "check_modifier",
     "count_copy",
     "data_address",
     "deferred",
@@ -157,7 +146,6 @@ __all__ = [
     "in_forked_child",
     "intern",
     "is_dma_buf",
-    "is_linear_modifier",
     "is_mapped",
     "joint_owner",
     "keep_while",

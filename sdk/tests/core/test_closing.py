@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes._core import closing
-from samebytes._core.closed import make_closed
+from samebytes._core.owner import closing
 from samebytes.errors import ClosedError
 from samebytes.plugins import CpuTensor, Storage
 
@@ -296,20 +295,24 @@ def over(storage: Storage) -> CpuTensor:
     return CpuTensor.owned(np.asarray(storage), CPU, storage)
 
 
-def test_a_frame_whose_close_is_interrupted_is_closed_with_its_planes(
+def test_a_frame_whose_close_is_interrupted_can_be_closed_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     frame = CPU.allocate_frame("NV12", 16, 16)
-    planes = frame.planes
+    planes, memory = frame.planes, weakref.ref(frame.storage)
     left = [1, 0]
 
-    def interrupted(holder: Any) -> None:
-        if left and not left.pop(0):
-            raise KeyboardInterrupt
-        make_closed(holder)
+    class Interrupting(dict[Any, Any]):
+        def get(self, key: Any, default: Any = None) -> Any:
+            if left and not left.pop(0):
+                raise KeyboardInterrupt
+            return super().get(key, default)
 
-    monkeypatch.setattr(closing, "make_closed", interrupted)
+    monkeypatch.setattr(closing, "_known", Interrupting(closing._known))
     with pytest.raises(KeyboardInterrupt):
         frame.close()
+    assert [plane.closed for plane in planes] == [True, False]
+    assert frame.close() is True
     assert frame.closed
     assert all(plane.closed for plane in planes)
+    assert memory() is None

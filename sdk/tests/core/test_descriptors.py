@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from samebytes._core import descriptors
+from samebytes._core.native import descriptors
 from samebytes.errors import LayoutError
 from samebytes.plugins import Fd, file_behind, file_identity, is_dma_buf, memory_size
 

@@ -82,10 +82,10 @@ def device(monkeypatch: pytest.MonkeyPatch) -> DeviceContext:
 
 def route_through(context: Context, make: type[MemoryMapper], **options: Any) -> None:
     """Enter the one hop as if routing had found it."""
-    from samebytes._core.mapper import tensor_hop
+    from samebytes._core.edges.mapper import hop_of
 
     # The hop holds its mapper, which holds the contexts weakly.
-    hop = tensor_hop(make(spec(**options), context, CPU), "r")
+    hop = hop_of(make(spec(**options), context, CPU), "r", "tensor")
     context.tensor_routes[("cpu", "r")] = hop
 
 

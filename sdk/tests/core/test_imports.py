@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from samebytes._core.storage import LeasedStorage
+from samebytes._core.owner.storage import LeasedStorage
 from samebytes.plugins import ImportCache, Storage
 
 PAGE = 4096

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from samebytes._core import interrupts
-from samebytes._core.interrupts import deferred
+from samebytes._core.owner import interrupts
+from samebytes._core.owner.interrupts import deferred
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from samebytes._core import loans
-from samebytes._core.loans import Lender, Loan, keep_while, lent_count, lent_in, sweep_loans
-from samebytes._core.owned_pointer import OwnedPointer, owned_pointer_type, untrack
+from samebytes._core.owner import loans
+from samebytes._core.owner.handles import OwnedPointer, owned_pointer_type, untrack
+from samebytes._core.owner.loans import Lender, Loan, keep_while, lent_count, lent_in, sweep_loans
 
 _libc = ctypes.CDLL(None)
 

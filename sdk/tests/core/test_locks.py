@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from samebytes._core.locks import KeyLocks, Lock, _locks
+from samebytes._core.owner.locks import KeyLocks, Lock, _locks
 
 CHILDREN = int(os.environ.get("SAMEBYTES_FORKED_CHILDREN", "40"))
 FINALIZERS = 200

@@ -14,7 +14,7 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from samebytes._core.storage import _released_at_exit, publish, releasing
+from samebytes._core.owner.storage import _released_at_exit, publish, releasing
 from samebytes.plugins import Storage
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samebytes._core.info import TensorInfo
+from samebytes._core.memory.info import TensorInfo
 from samebytes._exchange import as_array, as_capsule
 from samebytes._stats import reset_stats, stats
 from samebytes.errors import ExportError, LayoutError

@@ -189,7 +189,7 @@ def test_a_region_is_of_whole_pixels(name: str, value: Any) -> None:
     edges: dict[str, Any] = {"x": 1, "y": 2, "width": 3, "height": 4, name: value}
     with pytest.raises(LayoutError) as caught:
         Region(**edges)
-    assert str(caught.value) == f"{name} of a Region is an int, in pixels, not {value!r}"
+    assert str(caught.value) == f"{name} of a Region must be an integer, not {value!r}"
 
 
 def test_integers_of_numpy_become_ints() -> None:

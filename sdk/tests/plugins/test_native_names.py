@@ -47,9 +47,9 @@ def framework(site: Site) -> Site:
         ("not_installed.Buffer", None),
         ("numpy.ndarray", None),
         ("collections.abc.sequence", "it has Sequence"),
-        ("samebytes._core.tensor.Tensor", None),
+        ("samebytes._core.memory.tensor.Tensor", None),
         ("samebytes._core.tensr.Tensor", "samebytes._core does not define that name"),
-        ("samebytes.Tensor", "the type calls itself samebytes._core.tensor.Tensor"),
+        ("samebytes.Tensor", "the type calls itself samebytes._core.memory.tensor.Tensor"),
         ("samebytes.context", "is not a type"),
     ],
 )

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 # What API 1.0 has. A name may only be taken away with a new major version.
 NAMES_1_0 = frozenset((
-    "API", "Access", "CPU_DEVICE", "Context", "ContextSpec", "CpuTensor", "DRM_FORMAT_MOD_INVALID",
-    "DRM_FORMAT_MOD_LINEAR", "DType", "Device", "Fd", "Frame", "FrameMeta", "HandleKey",
+    "API", "Access", "CPU_DEVICE", "Context", "ContextSpec", "CpuTensor",
+    "DType", "Device", "Fd", "Frame", "FrameMeta", "HandleKey",
     "HostContext", "Level", "MapperSpec", "MemoryMapper", "NativeSpec", "Plugin",
-    "PluginDeprecationWarning", "ProbeResult", "Refused", "Region", "Storage", "Tensor",
-    "TensorInfo", "Transfer", "check_access", "check_handle_key", "count_copy", "data_address",
+    "PluginDeprecationWarning", "ProbeResult", "Refused", "Storage", "Tensor",
+    "TensorInfo", "Transfer", "check_access", "count_copy", "data_address",
     "dense_strides", "dtype", "hookimpl", "intern", "ordering_queue", "probe",
     "register_handle_key",
 ))  # fmt: skip

@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import (
-    DRM_FORMAT_MOD_INVALID,
-    DRM_FORMAT_MOD_LINEAR,
-    is_linear_modifier,
-)
+from samebytes.formats import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, is_linear_modifier
 
 __all__ = [
     "INVALID",

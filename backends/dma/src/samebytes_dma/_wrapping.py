@@ -10,8 +10,8 @@ from typing import Any
 
 from samebytes import Fd, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.formats import PlaneLayout
-from samebytes.plugins import check_modifier, dense_strides, joint_owner
+from samebytes.formats import PlaneLayout, check_modifier
+from samebytes.plugins import dense_strides, joint_owner
 
 from ._buffer import DMABuffer, DMAPlane, check_row
 from ._context import DMA

@@ -10,6 +10,7 @@ from typing import Any
 import pyopencl
 
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError
+from samebytes.formats import is_linear_modifier
 from samebytes.plugins import (
     Access,
     Fd,
@@ -19,7 +20,6 @@ from samebytes.plugins import (
     Storage,
     Tensor,
     TensorInfo,
-    is_linear_modifier,
     memory_size,
 )
 

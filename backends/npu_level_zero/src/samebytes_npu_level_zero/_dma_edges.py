@@ -7,14 +7,8 @@ from typing import Any, cast
 
 from samebytes import Context, Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import (
-    Access,
-    MemoryMapper,
-    Refused,
-    Storage,
-    is_linear_modifier,
-    joint_owner,
-)
+from samebytes.formats import is_linear_modifier
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, joint_owner
 
 from ._context import LevelZeroContext
 from ._errors import LevelZeroError

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, Fd, Tensor, TensorInfo
+from samebytes.formats import DRM_FORMAT_MOD_LINEAR
+from samebytes.plugins import Fd, Tensor, TensorInfo
 
 from ._imports import require_windows
 from ._pointer import USMPointer

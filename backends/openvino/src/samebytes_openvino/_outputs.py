@@ -44,12 +44,12 @@ class OutputFrame(Frame):
         self,
         native: Any,
         context: Context,
-        meta: FrameMeta,
         owner: Any,
         parent: Frame | None,
         readonly: bool,
+        meta: FrameMeta,
     ) -> None:
-        super().__init__(native, context, meta, owner, parent, readonly)
+        super().__init__(native, context, owner, parent, readonly, meta)
         if isinstance(parent, OutputFrame):  # an identity mapping of that frame
             self._request, self._ports = parent._request, parent._ports
 

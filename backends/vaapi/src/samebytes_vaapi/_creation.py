@@ -10,7 +10,8 @@ from operator import index
 
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import Storage, check_modifier
+from samebytes.formats import check_modifier
+from samebytes.plugins import Storage
 
 from ._abi import constants as va
 from ._abi.structures import VADRMFormatModifierList, VASurfaceAttrib

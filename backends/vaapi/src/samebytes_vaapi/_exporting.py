@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from samebytes import Access
 from samebytes.errors import LayoutError
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID, Fd
+from samebytes.formats import DRM_FORMAT_MOD_INVALID
+from samebytes.plugins import Fd
 
 from ._abi import constants as va
 from ._abi.structures import VADRMPRIMESurfaceDescriptor

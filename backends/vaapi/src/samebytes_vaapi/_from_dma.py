@@ -9,9 +9,8 @@ from typing import Any, cast
 
 from samebytes import Frame, ImageInfo
 from samebytes.errors import LayoutError, NativeError, UnknownNameError
+from samebytes.formats import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
 from samebytes.plugins import (
-    DRM_FORMAT_MOD_INVALID,
-    DRM_FORMAT_MOD_LINEAR,
     Access,
     MemoryMapper,
     Refused,

@@ -8,8 +8,8 @@ from ctypes import c_size_t
 from functools import partial
 
 from samebytes.errors import LayoutError, NativeError
-from samebytes.formats import drm_layer_fourccs
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, Storage
+from samebytes.formats import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, drm_layer_fourccs
+from samebytes.plugins import Storage
 
 from ._abi import constants as va
 from ._abi.structures import (

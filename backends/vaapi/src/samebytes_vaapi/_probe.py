@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError, MissingDependencyError, SamebytesError, UnknownNameError
-from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, ProbeResult
+from samebytes.formats import DRM_FORMAT_MOD_LINEAR
+from samebytes.plugins import ProbeResult
 
 from ._context import VAAPIContext
 from ._displays import default_paths

@@ -8,14 +8,8 @@ from typing import Any
 
 from samebytes import Context, Frame, Tensor, TensorInfo
 from samebytes.errors import AccessError, LayoutError
-from samebytes.plugins import (
-    DRM_FORMAT_MOD_LINEAR,
-    Access,
-    MemoryMapper,
-    Refused,
-    Storage,
-    joint_owner,
-)
+from samebytes.formats import DRM_FORMAT_MOD_LINEAR
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, joint_owner
 
 from ._exporting import Exported, export
 from ._layout import SurfaceLayout

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from samebytes import Tensor, TensorInfo
 from samebytes.errors import AccessError, LayoutError, NativeError
+from samebytes.formats import is_linear_modifier
 from samebytes.plugins import (
     Access,
     Fd,
@@ -17,7 +18,6 @@ from samebytes.plugins import (
     Refused,
     Storage,
     file_identity,
-    is_linear_modifier,
     memory_size,
     ordering_queue,
 )

@@ -12,8 +12,8 @@ from typing import Any
 
 from samebytes import AudioInfo, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import LayoutError, SamebytesError, UnknownNameError, UnsupportedObjectError
-from samebytes.formats import Colorimetry, sample_aspect_of
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID, Lock
+from samebytes.formats import DRM_FORMAT_MOD_INVALID, Colorimetry, sample_aspect_of
+from samebytes.plugins import Lock
 
 from ._channel_masks import channel_mask, layout_of_positions
 from ._colors import chroma_site_text, colorimetry_text, read_colors

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from samebytes import AudioInfo, ImageInfo, TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.formats import PlaneLayout
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
+from samebytes.formats import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, PlaneLayout
 
 from ._abi.video import GstVideoCropMeta
 from ._caps import Description, Sound

@@ -8,7 +8,8 @@ from operator import index
 from typing import Any
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import DRM_FORMAT_MOD_LINEAR, TensorInfo
+from samebytes.formats import DRM_FORMAT_MOD_LINEAR
+from samebytes.plugins import TensorInfo
 
 from ._gi import Gst, pointer_of
 from ._memory import extent_of

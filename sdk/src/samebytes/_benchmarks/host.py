@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._api import frame, tensor
-from .._core.access import Access
-from .._core.tensor import Tensor
+from .._core.edges.edge import Access
+from .._core.memory.tensor import Tensor
 from .._routing.contexts import context
 from ..benchmarks import Ways, along
 

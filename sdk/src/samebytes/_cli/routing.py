@@ -6,8 +6,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from .._core.access import ACCESS_MODES
-from .._core.context import Level
+from .._core.edges.context import Level
+from .._core.edges.edge import ACCESS_MODES
 from .._routing.route import route
 from ..errors import SamebytesError
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .._core.mapper import Refused
+from .._core.edges.mapper import Refused
 from .._plugins.discovery import tables
 from .._plugins.installing import working
 from .._plugins.loading import load_class
@@ -24,8 +24,8 @@ from .described import meta_of_converted
 from .picture import PictureInfo
 
 if TYPE_CHECKING:
-    from .._core.context import Context
-    from .._core.frame import Frame
+    from .._core.edges.context import Context
+    from .._core.memory.frame import Frame
     from .._plugins.specs import ConverterSpec
     from .memory import Take
 

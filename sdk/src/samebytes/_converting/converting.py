@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.mapper import Refused
+from .._core.edges.mapper import Refused
 from ..errors import RouteError, UnknownNameError
 from ..formats import ImageFormat
 from .choosing import Way, choose
@@ -14,7 +14,7 @@ from .memory import Memory, Take
 from .picture import picture_of, wanted
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["convert_frame", "forget"]
 

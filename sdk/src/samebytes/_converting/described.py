@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..metadata import meta_of_warped
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
-    from .._core.frame_meta import FrameMeta
+    from .._core.memory.frame import Frame
+    from .._core.memory.meta import FrameMeta
     from .picture import PictureInfo
 
 __all__ = ["meta_of_converted"]

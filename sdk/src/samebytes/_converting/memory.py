@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .._core.arrays import arrays_in
-from .._core.frame import Frame
-from .._core.frame_meta import FrameMeta
-from .._core.info import TensorInfo
-from .._core.locks import Lock
+from .._core.memory.frame import Frame
+from .._core.memory.info import TensorInfo
+from .._core.memory.meta import FrameMeta
+from .._core.native.arrays import arrays_in
+from .._core.owner.locks import Lock
 from .._cpu.context import CPU, allocate_pages, places_of_planes
 from .._cpu.reused import ReusedFrames
 from ..formats import ImageInfo

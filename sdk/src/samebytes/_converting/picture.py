@@ -17,7 +17,7 @@ from ..formats import (
 )
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["PictureInfo", "picture_of", "wanted"]
 

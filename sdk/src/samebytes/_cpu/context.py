@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.arrays import array_in, arrays_in
-from .._core.context import HostContext
-from .._core.frame import Frame
-from .._core.frame_meta import FrameMeta
-from .._core.info import TensorInfo
-from .._core.pointers import data_address
-from .._core.storage import Storage
+from .._core.edges.context import HostContext
+from .._core.memory.frame import Frame
+from .._core.memory.info import TensorInfo
+from .._core.memory.meta import FrameMeta
+from .._core.native.arrays import array_in, arrays_in
+from .._core.native.pointers import data_address
+from .._core.owner.storage import Storage
 from .._dtypes import BY_NUMPY
 from .._exchange import DEVICE_CPU, from_dlpack
 from ..errors import LayoutError, NativeError
@@ -28,7 +28,7 @@ from .tensor import CpuTensor
 if TYPE_CHECKING:
     from typing import Self, Unpack
 
-    from .._core.saying import FrameSays
+    from .._core.memory.meta import FrameSays
 
 __all__ = [
     "CPU", "CpuContext", "allocate_pages", "places_of_planes", "wrap_array", "wrap_exported",

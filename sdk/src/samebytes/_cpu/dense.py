@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._core.access import Access
-from .._core.frame import Frame
-from .._core.info import TensorInfo
-from .._core.mapper import MemoryMapper
-from .._core.storage import Storage
-from .._core.tensor import Tensor
+from .._core.edges.edge import Access
+from .._core.edges.mapper import MemoryMapper
+from .._core.memory.frame import Frame
+from .._core.memory.info import TensorInfo
+from .._core.memory.tensor import Tensor
+from .._core.owner.storage import Storage
 from .context import CPU, allocate_pages, places_of_planes
 
 __all__ = ["DenseCopy", "DenseFrameCopy"]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._core.frame import Frame
-from .._core.frame_meta import FrameMeta
-from .._core.info import TensorInfo
-from .._core.storage import joint_owner
-from .._core.tensor import Tensor
+from .._core.memory.frame import Frame
+from .._core.memory.info import TensorInfo
+from .._core.memory.meta import FrameMeta
+from .._core.memory.tensor import Tensor
+from .._core.owner.storage import joint_owner
 from ..errors import LayoutError, UnsupportedObjectError
 from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
 from .context import CPU

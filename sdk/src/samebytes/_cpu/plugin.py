@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._core.edge import Transfer
+from .._core.edges.edge import Transfer
 from .._plugins.hooks import hookimpl
 from .._plugins.specs import API, ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.closing import are_gone
-from .._core.frame import Frame
-from .._core.frame_meta import FrameMeta
-from .._core.locks import Lock
-from .._core.pointers import data_address
-from .._core.storage import LeasedStorage, Storage, joint_owner, parts_of
+from .._core.memory.frame import Frame
+from .._core.memory.meta import FrameMeta
+from .._core.native.pointers import data_address
+from .._core.owner.closing import are_gone
+from .._core.owner.locks import Lock
+from .._core.owner.storage import LeasedStorage, Storage, joint_owner, parts_of
 
 __all__ = ["ReusedFrames"]
 

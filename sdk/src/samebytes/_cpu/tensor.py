@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._core.info import TensorInfo
-from .._core.tensor import Tensor
+from .._core.memory.info import TensorInfo
+from .._core.memory.tensor import Tensor
 from .._dtypes import DType
 from .._exchange import as_capsule, from_foreign, lasting_export
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from .._core.context import Context
+    from .._core.edges.context import Context
 
 __all__ = ["CpuTensor"]
 

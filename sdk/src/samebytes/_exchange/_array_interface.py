@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from samebytes._core.arrays import pinned_array
+from samebytes._core.native.arrays import pinned_array
 from samebytes._dtypes import DType, from_numpy
 from samebytes.errors import LayoutError, UnsupportedObjectError
 

@@ -12,7 +12,7 @@ import ctypes
 from struct import Struct
 from typing import Any, NamedTuple
 
-from .._core.pointers import get_pointer
+from .._core.native.pointers import get_pointer
 from ._dlpack_abi import (
     LEGACY_NAME,
     MAJOR_VERSION,
@@ -24,7 +24,7 @@ from ._dlpack_abi import (
 
 __all__ = ["Content", "Described", "content", "describe", "device_at", "still_holds", "tensor_at"]
 
-# A prototype of our own: see samebytes._core.pointers.
+# A prototype of our own: see samebytes._core.native.pointers.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_IsValid", ctypes.pythonapi)
 )

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from samebytes._core.arrays import pinned_array
-from samebytes._core.info import TensorInfo
+from samebytes._core.memory.info import TensorInfo
+from samebytes._core.native.arrays import pinned_array
 from samebytes._dtypes import DType
 from samebytes.errors import ExportError
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from samebytes._core.arrays import pinned_array
-from samebytes._core.info import TensorInfo
+from samebytes._core.memory.info import TensorInfo
+from samebytes._core.native.arrays import pinned_array
 from samebytes._dtypes import DType, from_dlpack_code
 from samebytes._numbers import MAX_AXES
 from samebytes.errors import LayoutError, UnsupportedObjectError

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from samebytes._core.arrays import pinned_array
-from samebytes._core.pointers import data_address
+from samebytes._core.native.arrays import pinned_array
+from samebytes._core.native.pointers import data_address
 from samebytes._dtypes import DType, from_numpy
 from samebytes.errors import LayoutError, UnsupportedObjectError
 

@@ -13,7 +13,7 @@ from samebytes.errors import LayoutError
 from ._export import dlpack
 
 if TYPE_CHECKING:
-    from samebytes._core.tensor import Tensor
+    from samebytes._core.memory.tensor import Tensor
 
 __all__ = ["as_array", "as_capsule"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .._core.edge import MapperSpec, Transfer
+from .._core.edges.edge import MapperSpec, Transfer
 from .._plugins.listing import installed_plugins
 
 __all__ = ["Link", "declared_edges", "links_of", "nodes_of"]

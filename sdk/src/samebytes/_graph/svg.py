@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
-from .._core.edge import Transfer
+from .._core.edges.edge import Transfer
 from .layout import Place, places
 from .links import Link
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._core.edge import MapperSpec, Transfer
+from .._core.edges.edge import MapperSpec, Transfer
 
 __all__ = ["dot", "text"]
 

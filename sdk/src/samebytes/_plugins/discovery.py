@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .._core.interrupts import deferred
-from .._core.locks import Lock
-from .._core.raising import without_frames
+from .._core.owner.interrupts import deferred
+from .._core.owner.locks import Lock
+from .._raising import without_frames
 from .._version import __version__
 from ..errors import (
     ImportInProgressError,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._core.interrupts import deferred
+from .._core.owner.interrupts import deferred
 from ..errors import ImportInProgressError, MissingDependencyError, PluginLoadError, SamebytesError
 from .discovery import tables
 from .failures import described, missing_package

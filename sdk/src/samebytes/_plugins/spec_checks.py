@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._core.access import ACCESS_MODES
-from .._core.edge import Transfer
+from .._core.edges.edge import ACCESS_MODES, Transfer
 from ..errors import UnknownNameError
 from ..formats import ImageFormat
 from .requirements import parse_requirement

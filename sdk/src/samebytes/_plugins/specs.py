@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .._core.edge import MapperSpec
+from .._core.edges.edge import MapperSpec
 
 __all__ = [
     "API",

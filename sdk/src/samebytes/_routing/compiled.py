@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, cast
 
-from .._core.access import Access, check_access
-from .._core.context import Context, Level, Target
-from .._core.frame import Frame
-from .._core.mapper import Fallback, Gone, Refused, not_writable
-from .._core.tensor import Tensor
+from .._core.edges.context import Context, Level, Target
+from .._core.edges.edge import Access, check_access
+from .._core.edges.mapper import Fallback, Gone, Refused, not_writable
+from .._core.memory.frame import Frame
+from .._core.memory.tensor import Tensor
 from ..errors import NoRouteError, SamebytesError
 from .contexts import node_of, resolve
 from .dead_ends import DeadEnds
@@ -219,7 +219,7 @@ def _identity(level: Level, access: Access) -> Run:
             plane = where.readonly_native
             # Where the framework has no frame object, the native is a tuple of its planes.
             native = tuple(map(plane, native)) if type(native) is tuple else plane(native)
-        return type(source)(native, where, source.meta, source._owner, source, not write)
+        return type(source)(native, where, source._owner, source, not write, source.meta)
 
     return frame if level == "frame" else tensor
 

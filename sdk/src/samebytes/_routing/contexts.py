@@ -9,8 +9,8 @@ from contextlib import suppress
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from .._core.context import Context, Target
-from .._core.registry import intern
+from .._core.edges.context import Context, Target
+from .._core.edges.registry import intern
 from .._plugins.discovery import tables
 from .._plugins.distributions import install_hint
 from .._plugins.loading import call, load, load_class

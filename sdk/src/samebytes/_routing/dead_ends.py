@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from .._core.edge import Transfer
-from .._core.mapper import Refused
+from .._core.edges.edge import Transfer
+from .._core.edges.mapper import Refused
 from .search import Edges, begins
 
 __all__ = ["DeadEnds"]

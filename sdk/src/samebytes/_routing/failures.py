@@ -6,9 +6,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from .._core.context import Context, Level
-from .._core.frame import Frame
-from .._core.mapper import not_writable
+from .._core.edges.context import Context, Level
+from .._core.edges.mapper import not_writable
+from .._core.memory.frame import Frame
 from .._plugins.discovery import tables
 from ..errors import (
     AccessError,

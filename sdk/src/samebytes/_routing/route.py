@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from .._core.access import Access, check_access
-from .._core.context import Context, Level, Target
-from .._core.frame import Frame
-from .._core.mapper import MemoryMapper, Refused, not_writable
-from .._core.tensor import Tensor
+from .._core.edges.context import Context, Level, Target
+from .._core.edges.edge import Access, check_access
+from .._core.edges.mapper import MemoryMapper, Refused, not_writable
+from .._core.memory.frame import Frame
+from .._core.memory.tensor import Tensor
 from .._plugins.discovery import tables
 from ..errors import (
     CopyRequiredError,

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .._core.access import Access
-from .._core.context import Context, Level
-from .._core.edge import Transfer
-from .._core.frame import Frame
-from .._core.mapper import Fallback, MemoryMapper, Refused, check_format, hop_of, parts_in
-from .._core.raising import without_frames
-from .._core.tensor import Tensor
+from .._core.edges.context import Context, Level
+from .._core.edges.edge import Access, Transfer
+from .._core.edges.mapper import Fallback, MemoryMapper, Refused, check_format, hop_of, parts_in
+from .._core.memory.frame import Frame
+from .._core.memory.tensor import Tensor
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
+from .._raising import without_frames
 from ..errors import (
     DeviceMismatchError,
     RouteError,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from operator import is_
 from typing import TYPE_CHECKING
 
-from .._core.edge import Transfer
+from .._core.edges.edge import Transfer
 
 if TYPE_CHECKING:
     from .._plugins.tables import Edge

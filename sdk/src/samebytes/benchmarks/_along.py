@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._core.access import Access
-from .._core.context import Context
-from .._core.edge import MapperSpec, Transfer
-from .._core.frame import Frame
-from .._core.mapper import MemoryMapper
-from .._core.tensor import Tensor
+from .._core.edges.context import Context
+from .._core.edges.edge import Access, MapperSpec, Transfer
+from .._core.edges.mapper import MemoryMapper
+from .._core.memory.frame import Frame
+from .._core.memory.tensor import Tensor
 from .._plugins.discovery import tables
 from .._plugins.loading import load_class
 from .._routing.route import route

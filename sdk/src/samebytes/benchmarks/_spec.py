@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._core.edge import MapperSpec
+from .._core.edges.edge import MapperSpec
 from ..errors import SamebytesError
 
 __all__ = ["Benchmark", "CannotMeasureError", "Ways", "check_benchmark", "edge_name"]

@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Protocol
 
 from .._aside import LOOK, taken_from
-from .._core.locks import Lock
+from .._core.owner.locks import Lock
 from ..errors import UnknownNameError
 from ._current import blocked
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._core.context import Context
+from .._core.edges.context import Context
 from .._routing.contexts import context, find_spec, sharing
 
 __all__ = ["Contexts"]

@@ -12,8 +12,8 @@ from .._converting.choosing import Way, choose
 from .._converting.converting import convert_frame
 from .._converting.memory import new_frame
 from .._converting.picture import PictureInfo, picture_of, wanted
-from .._core.frame import Frame
-from .._core.locks import Lock
+from .._core.memory.frame import Frame
+from .._core.owner.locks import Lock
 from ..errors import SamebytesError
 from ..formats import ImageFormat, ImageInfo, colors_of
 from ._conversion import Range

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.frame import Frame
-from .._core.frame_meta import FrameMeta
-from .._core.storage import joint_owner
+from .._core.memory.frame import Frame
+from .._core.memory.meta import FrameMeta
+from .._core.owner.storage import joint_owner
 from .._cpu.context import CPU
 from .._stats import count_copy
 from ..formats import ImageInfo

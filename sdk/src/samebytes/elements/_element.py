@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from .._core.access import Access
+from .._core.edges.edge import Access
 from .._secrets import shown, without_secrets
 from ..errors import ClosedError, ElementError, ParameterError
 from . import _parameters
@@ -18,8 +18,8 @@ from ._contexts import Contexts
 from ._media import FrameInfo, Media, patterns, same
 
 if TYPE_CHECKING:
-    from .._core.context import Context
-    from .._core.frame import Frame
+    from .._core.edges.context import Context
+    from .._core.memory.frame import Frame
 
 __all__ = ["Element", "Sink", "Source", "Transform", "TransformInplace"]
 

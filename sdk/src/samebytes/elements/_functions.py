@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, ClassVar, overload
 
-from .._core.frame import Frame
+from .._core.memory.frame import Frame
 from ..errors import UnsupportedObjectError
 from . import _parameters
 from ._element import Element, Sink, Source, Transform, TransformInplace

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from .._core.locks import Lock
+from .._core.owner.locks import Lock
 from ._current import blocked
 
 __all__ = ["Gate"]

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .._core.access import Access
+from .._core.edges.edge import Access
 from .._secrets import without_secrets_in
 from ..errors import ElementError, UnsupportedObjectError
 from ._element import Element, Sink, Source, TransformInplace

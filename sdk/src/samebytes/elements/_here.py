@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from .._core.frame import Frame
+from .._core.memory.frame import Frame
 from ..errors import ElementError
 from ._channel import Stopped
 from ._graph import Step

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
-from .._core.frame import Frame
+from .._core.memory.frame import Frame
 from ..metadata import KEY, SourceIdentifier
 
 __all__ = ["identify"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from .._core.access import Access, check_access
-from .._core.frame import Frame
-from .._core.info import TensorInfo
+from .._core.edges.edge import Access, check_access
+from .._core.memory.frame import Frame
+from .._core.memory.info import TensorInfo
 from ..errors import UnknownNameError
 from ..formats import AudioInfo, ImageFormat, ImageInfo
 

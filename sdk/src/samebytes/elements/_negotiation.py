@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
-from .._core.access import Access
-from .._core.context import Context
-from .._core.frame import Frame
+from .._core.edges.context import Context
+from .._core.edges.edge import Access
+from .._core.memory.frame import Frame
 from .._routing.route import Route, route
 from ..errors import (
     MissingDependencyError,

@@ -17,9 +17,9 @@ from operator import index
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .._core.frame import Frame
-from .._core.interrupts import deferred
-from .._core.locks import Lock
+from .._core.memory.frame import Frame
+from .._core.owner.interrupts import deferred
+from .._core.owner.locks import Lock
 from ..errors import ElementError, UnknownNameError
 from ._channel import WHEN_FULL
 from ._current import CURRENT

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .._core.context import Context
-from .._core.raising import throw
+from .._core.edges.context import Context
+from .._raising import throw
 from ..errors import NegotiationError
 from ._graph import Graph, Step
 from ._media import FrameInfo

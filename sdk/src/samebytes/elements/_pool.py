@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .._core.frame import Frame
+from .._core.memory.frame import Frame
 from .._cpu.reused import ReusedFrames
 from ._channel import Stopped
 from ._current import CURRENT, blocked, is_stopping

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .._core.context import Context
-from .._core.frame import Frame
-from .._core.raising import throw, without_frames
+from .._core.edges.context import Context
+from .._core.memory.frame import Frame
+from .._raising import throw, without_frames
 from ..errors import ElementError, PoolTimeoutError
 from ._channel import Channel, Port, Stopped
 from ._element import Element

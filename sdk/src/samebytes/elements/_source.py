@@ -9,8 +9,8 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from .._core.frame import Frame
-from .._core.raising import throw
+from .._core.memory.frame import Frame
+from .._raising import throw
 from ._channel import Stopped
 from ._element import Source
 from ._graph import Step

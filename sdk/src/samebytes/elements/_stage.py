@@ -10,9 +10,9 @@ from itertools import chain
 from typing import Any
 
 from .._api import frame as wrapped_frame
-from .._core.frame import Frame
-from .._core.locks import Lock
-from .._core.raising import throw
+from .._core.memory.frame import Frame
+from .._core.owner.locks import Lock
+from .._raising import throw
 from .._stats import copied_here, moved_here
 from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
 from ._channel import Stopped

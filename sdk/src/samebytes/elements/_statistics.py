@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._core.locks import Lock
+from .._core.owner.locks import Lock
 from .._stats import moved_here
 from ..errors import UnknownNameError
 

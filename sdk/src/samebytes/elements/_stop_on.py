@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any, Protocol
 
-from .._core.locks import in_forked_child
+from .._core.owner.locks import in_forked_child
 
 __all__ = ["Ends", "check_signals", "end_on", "forget", "seen"]
 

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._core.frame import Frame
-from .._core.interrupts import deferred
-from .._core.locks import Lock
+from .._core.memory.frame import Frame
+from .._core.owner.interrupts import deferred
+from .._core.owner.locks import Lock
 from ..errors import ElementError
 from ._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
 from ._current import CURRENT, blocked

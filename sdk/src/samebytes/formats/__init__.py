@@ -21,7 +21,14 @@ from samebytes.formats._color import (
     Colorimetry,
 )
 from samebytes.formats._components import LUMA_WEIGHTS, color_components, colors_of
-from samebytes.formats._drm import drm_layer_fourccs, image_format_of_drm_layers
+from samebytes.formats._drm import (
+    DRM_FORMAT_MOD_INVALID,
+    DRM_FORMAT_MOD_LINEAR,
+    check_modifier,
+    drm_layer_fourccs,
+    image_format_of_drm_layers,
+    is_linear_modifier,
+)
 from samebytes.formats._fields import (
     FIELD_ORDERS,
     ROTATIONS,
@@ -49,6 +56,8 @@ __all__ = [
     "COLOR_PRIMARIES",
     "COLOR_RANGES",
     "COLOR_TRANSFERS",
+    "DRM_FORMAT_MOD_INVALID",
+    "DRM_FORMAT_MOD_LINEAR",
     "FIELD_ORDERS",
     "LUMA_WEIGHTS",
     "LUMINANCES",
@@ -62,6 +71,7 @@ __all__ = [
     "PlaneLayout",
     "channel_layout",
     "channel_names",
+    "check_modifier",
     "color_components",
     "colors_of",
     "content_light_of",
@@ -70,6 +80,7 @@ __all__ = [
     "field_order_of",
     "image_format",
     "image_format_of_drm_layers",
+    "is_linear_modifier",
     "known_formats",
     "mastering_display_of",
     "mirrored_of",

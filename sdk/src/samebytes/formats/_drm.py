@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The DRM codes of an image's layers: one composed layer, or a layer for each plane.
+"""The modifiers and DRM codes of an image's layers: one composed layer, or one for each plane.
 
 VA-API's VADRMPRIMESurfaceDescriptor and FFmpeg's AVDRMFrameDescriptor describe an image either
 way. A composed layer has the code of the whole format; `ImageFormat.fourcc` has it. A layer for
@@ -11,12 +11,56 @@ against one that is known.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 
 from samebytes.errors import LayoutError
 from samebytes.formats._image import ImageFormat
 from samebytes.formats._planes import PlaneFormat
 
-__all__ = ["drm_layer_fourccs", "image_format_of_drm_layers"]
+__all__ = [
+    "DRM_FORMAT_MOD_INVALID",
+    "DRM_FORMAT_MOD_LINEAR",
+    "check_modifier",
+    "drm_layer_fourccs",
+    "image_format_of_drm_layers",
+    "is_linear_modifier",
+]
+
+
+DRM_FORMAT_MOD_LINEAR = 0
+"""A `drm_modifier` of memory that lies in rows, drm/drm_fourcc.h."""
+DRM_FORMAT_MOD_INVALID = (1 << 56) - 1
+"""One of memory whose layout is unknown, drm/drm_fourcc.h."""
+
+
+def is_linear_modifier(modifier: int) -> bool:
+    """True if memory with that `drm_modifier` is used as rows.
+
+    That includes memory of unknown layout: exporters that know no tiling know no modifiers, and
+    those that tile say so.
+
+    Args:
+        modifier: 64 bits, as in drm_fourcc.h.
+    """
+    return modifier in (DRM_FORMAT_MOD_LINEAR, DRM_FORMAT_MOD_INVALID)
+
+
+def check_modifier(modifier: int) -> int:
+    """A `drm_modifier` that a caller passed, as an int.
+
+    Args:
+        modifier: what was given.
+
+    Raises:
+        LayoutError: it is not an unsigned 64-bit number.
+    """
+    try:
+        number = index(modifier)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 1 << 64:
+        raise LayoutError(f"a DRM modifier must be an unsigned 64-bit number, not {modifier!r}")
+    return number
 
 
 def _code(name: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._core.tensor import Tensor
+from .._core.memory.tensor import Tensor
 from .._dtypes import dtype
 from .._secrets import without_secrets
 from ..errors import MetadataError, SamebytesError

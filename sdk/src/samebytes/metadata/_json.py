@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from .._core.frame_meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta, Region
 from .._secrets import without_secrets
 from ..errors import MetadataError
 from ..formats import ImageInfo
@@ -16,7 +16,7 @@ from ._lookup import all_of, find
 from ._views import Detection, Timestamp, meta_of
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["OBJECT_KEYS", "PRECISIONS", "UNNAMED", "to_dict", "to_json"]
 

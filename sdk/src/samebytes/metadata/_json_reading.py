@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.frame_meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta, Region
 from .._numbers import check_shape
 from ..errors import LayoutError, MetadataError
 from ..formats import ImageInfo
@@ -23,7 +23,7 @@ from ._lookup import add, find, remove
 from ._views import Timestamp, meta_of
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["from_json"]
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from .._core.frame_meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta, Region
 from ..errors import MetadataError
 from ..formats import ImageInfo
 from ._entries import Entry
 from ._views import Detection, Timestamp, meta_of
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["KEY", "add", "all_of", "change", "entries_of", "find", "remove"]
 

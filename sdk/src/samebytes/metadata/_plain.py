@@ -21,7 +21,7 @@ from ._entries import (
 )
 
 if TYPE_CHECKING:
-    from .._core.tensor import Tensor
+    from .._core.memory.tensor import Tensor
 
 __all__ = ["from_plain", "to_plain"]
 

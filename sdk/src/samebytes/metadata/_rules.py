@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .._core.frame_meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta, Region
 from .._numbers import integer
 from ..errors import MetadataError
 from ..formats import ImageInfo, sample_aspect_of
@@ -23,7 +23,7 @@ from ._lookup import KEY, add, entries_of, find
 from ._views import Timestamp, image_of, meta_of
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["meta_of_batch", "meta_of_part", "meta_of_warped"]
 

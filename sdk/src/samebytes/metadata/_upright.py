@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._core.frame_meta import FrameMeta
+from .._core.memory.meta import FrameMeta
 from ..formats import mirrored_of, rotation_of
 from ._affine import AffineTransform
 from ._views import image_of, meta_of
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["upright_size", "upright_transform"]
 

@@ -8,14 +8,14 @@ from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from .._core.frame_meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta, Region
 from ..errors import MetadataError, SamebytesError
 from ..formats import ImageInfo, duration_of
 from ._checks import optional_real, optional_whole, real, text, whole
 from ._entries import Entry
 
 if TYPE_CHECKING:
-    from .._core.frame import Frame
+    from .._core.memory.frame import Frame
 
 __all__ = ["Detection", "Timestamp", "image_of", "meta_of"]
 

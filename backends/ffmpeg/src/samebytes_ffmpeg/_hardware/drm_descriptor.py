@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from samebytes.errors import LayoutError, UnknownNameError
-from samebytes.formats import ImageFormat, ImageInfo, image_format_of_drm_layers
-from samebytes.plugins import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, TensorInfo
+from samebytes.formats import (
+    DRM_FORMAT_MOD_INVALID,
+    DRM_FORMAT_MOD_LINEAR,
+    ImageFormat,
+    ImageInfo,
+    image_format_of_drm_layers,
+)
+from samebytes.plugins import TensorInfo
 
 from .described import Described, snapshot
 from .hwcontext_abi import AV_DRM_MAX_PLANES, AVDRMFrameDescriptor

@@ -21,14 +21,8 @@ from samebytes.errors import (
     NotHostVisibleError,
     SamebytesError,
 )
-from samebytes.plugins import (
-    Access,
-    MemoryMapper,
-    Refused,
-    Storage,
-    data_address,
-    is_linear_modifier,
-)
+from samebytes.formats import is_linear_modifier
+from samebytes.plugins import Access, MemoryMapper, Refused, Storage, data_address
 
 from .._element_types import element_type
 from .._pinned import PinnedTensor

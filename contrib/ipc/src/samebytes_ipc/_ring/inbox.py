@@ -79,7 +79,7 @@ class Inbox:
             fds: list[Fd] = []
             if ancillary:  # the numbers that came stay here, for one who tries again
                 try:
-                    fds += [Fd.returned_by(os.dup, n) for n in descriptors_in(ancillary)]
+                    fds += [Fd(os.dup(n)) for n in descriptors_in(ancillary)]
                 except OSError:
                     if number in self.waiting:
                         raise

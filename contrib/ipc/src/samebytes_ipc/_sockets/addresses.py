@@ -92,7 +92,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
     another program has locked it, the writer goes on without the lock.
     """
     try:
-        fd = Fd.returned_by(os.open, folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = Fd(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
     except OSError:
         yield
         return

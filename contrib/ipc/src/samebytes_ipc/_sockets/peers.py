@@ -139,7 +139,7 @@ def pidfd_of(process: int) -> Fd | None:
     if process <= 0 or process == os.getpid():
         return None
     try:
-        return Fd.returned_by(os.pidfd_open, process)
+        return Fd(os.pidfd_open(process))
     except (OSError, AttributeError):
         return None
 

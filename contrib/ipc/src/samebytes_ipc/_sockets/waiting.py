@@ -51,7 +51,7 @@ def eventfd() -> Fd:
 
     A ring drops it and never closes it: another thread may be about to write to its number.
     """
-    return Fd.returned_by(os.eventfd, 0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+    return Fd(os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
 
 
 def write(wake: Fd | None) -> None:

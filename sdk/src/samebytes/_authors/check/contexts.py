@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..._core.context import Context
+from ..._core.edges.context import Context
 from ..._plugins.specs import ContextSpec
 from ...errors import SamebytesError
 from ...testing.rules.allocation import (

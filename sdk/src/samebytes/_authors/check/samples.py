@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.context import Context
-from ..._core.edge import MapperSpec
-from ..._core.frame import Frame
-from ..._core.tensor import Tensor
+from ..._core.edges.context import Context
+from ..._core.edges.edge import MapperSpec
+from ..._core.memory.frame import Frame
+from ..._core.memory.tensor import Tensor
 from ..._cpu.context import wrap_array
 from ..._cpu.frame import frame_of_arrays
 from ..._plugins.loading import call, load

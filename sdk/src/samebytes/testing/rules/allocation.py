@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.closing import memory_of
-from ..._core.context import Context
-from ..._core.frame import Frame
-from ..._core.info import TensorInfo
-from ..._core.loans import sweep_loans
-from ..._core.tensor import Tensor
+from ..._core.edges.context import Context
+from ..._core.memory.frame import Frame
+from ..._core.memory.info import TensorInfo
+from ..._core.memory.tensor import Tensor
+from ..._core.owner.closing import memory_of
+from ..._core.owner.loans import sweep_loans
 from ...errors import NativeError, UnsupportedObjectError
 from .book import BrokenRule, NotChecked, rule
 from .subjects import Array, Item, MemorySubject, planes_of, require_same

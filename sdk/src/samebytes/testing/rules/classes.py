@@ -7,11 +7,11 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..._core.context import Context
-from ..._core.edge import MapperSpec
-from ..._core.frame import Frame
-from ..._core.mapper import MemoryMapper
-from ..._core.tensor import Tensor
+from ..._core.edges.context import Context
+from ..._core.edges.edge import MapperSpec
+from ..._core.edges.mapper import MemoryMapper
+from ..._core.memory.frame import Frame
+from ..._core.memory.tensor import Tensor
 from ..._plugins.loading import call, load, load_class
 from ..._plugins.native_names import misspelt, without_importing
 from ..._plugins.requirements import parse_requirement

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.context import Context
+from ..._core.edges.context import Context
 from ...errors import ClosedError, UnsupportedObjectError
 from .book import BrokenRule, NotChecked, rule
 from .sight import SAMEBYTES

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.context import Context
-from ..._core.tensor import Tensor
+from ..._core.edges.context import Context
+from ..._core.memory.tensor import Tensor
 from ..._cpu.context import CPU
 from ..._dtypes import ALL, DType
 from ..._stats import reset_stats

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.access import Access
+from ..._core.edges.edge import Access
 from .book import rule
 from .subjects import MappingSubject
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from ..._core.closing import Holder
-from ..._core.context import Context
-from ..._core.storage import Storage
+from ..._core.edges.context import Context
+from ..._core.owner.closing import Holder
+from ..._core.owner.storage import Storage
 from .._footprint import living_objects
 from .book import BrokenRule, rule
 from .garbage import collector_off, garbage_of, in_excess

@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.access import Access
-from ..._core.edge import Transfer
-from ..._core.frame import Frame
-from ..._core.storage import Storage
-from ..._core.tensor import Tensor
+from ..._core.edges.edge import Access, Transfer
+from ..._core.memory.frame import Frame
+from ..._core.memory.tensor import Tensor
+from ..._core.owner.storage import Storage
 from ...errors import SamebytesError
 from .book import BrokenRule, NotChecked, rule
 from .subjects import Array, Item, MappingSubject, MemorySubject, planes_of, require_same

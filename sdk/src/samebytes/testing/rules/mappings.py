@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ..._core.access import Access
-from ..._core.edge import Transfer
-from ..._core.frame import Frame
+from ..._core.edges.edge import Access, Transfer
+from ..._core.memory.frame import Frame
 from ..._stats import reset_stats, stats
 from ...errors import NoRouteError
 from .book import BrokenRule, NotChecked, rule

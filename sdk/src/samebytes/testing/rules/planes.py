@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..._core.frame import Frame
+from ..._core.memory.frame import Frame
 from ...errors import SamebytesError
 from .book import BrokenRule, NotChecked, rule
 from .subjects import Array, same

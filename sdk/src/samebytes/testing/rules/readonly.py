@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from ..._core.tensor import Tensor
+from ..._core.memory.tensor import Tensor
 from ...errors import AccessError, NoRouteError
 from .book import BrokenRule, rule
 from .subjects import Array, Item, planes_of

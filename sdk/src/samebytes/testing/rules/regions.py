@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..._core.tensor import Tensor
+from ..._core.memory.tensor import Tensor
 from ...errors import SamebytesError
 from .book import BrokenRule, NotChecked, rule
 from .sight import SAMEBYTES

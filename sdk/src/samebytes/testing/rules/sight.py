@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.frame import Frame
-from ..._core.pointers import data_address
+from ..._core.memory.frame import Frame
+from ..._core.native.pointers import data_address
 from ...errors import NotHostVisibleError, RouteError, SamebytesError
 from .book import NotChecked
 from .subjects import Array, Item, planes_of

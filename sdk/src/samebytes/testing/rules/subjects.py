@@ -8,11 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..._core.access import Access
-from ..._core.context import Context
-from ..._core.edge import Transfer
-from ..._core.frame import Frame
-from ..._core.tensor import Tensor
+from ..._core.edges.context import Context
+from ..._core.edges.edge import Access, Transfer
+from ..._core.memory.frame import Frame
+from ..._core.memory.tensor import Tensor
 from .book import BrokenRule
 
 __all__ = [

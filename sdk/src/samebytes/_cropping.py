@@ -6,20 +6,16 @@ from __future__ import annotations
 from math import lcm
 from typing import Any
 
-from .._numbers import integer
-from ..errors import (
-    CopyRequiredError,
-    LayoutError,
-    SamebytesError,
-    UnsupportedObjectError,
-)
-from ..formats import ImageFormat, ImageInfo, field_order_of
-from ..metadata import meta_of_part
-from .frame import Frame
-from .storage import joint_owner
-from .tensor import Tensor
+from ._core.memory.frame import Frame
+from ._core.memory.tensor import Tensor
+from ._core.owner.storage import joint_owner
+from ._numbers import integer
+from ._routing.route import route
+from .errors import CopyRequiredError, LayoutError, SamebytesError, UnsupportedObjectError
+from .formats import ImageFormat, ImageInfo, field_order_of
+from .metadata import meta_of_part
 
-__all__ = ["crop_frame", "grid_of"]
+__all__ = ["crop_frame"]
 
 
 def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: bool) -> Frame[Any]:
@@ -38,7 +34,7 @@ def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: 
             f"crop() cuts planes that are arrays, not {frame.context.node} memory: "
             f"{_way_out(frame)}"
         )
-    grid = grid_of(info.format, field_order_of(frame.metadata) in ("top", "bottom"))
+    grid = _grid_of(info.format, field_order_of(frame.metadata) in ("top", "bottom"))
     box = integer(x, "x"), integer(y, "y"), integer(width, "width"), integer(height, "height")
     if fit:
         box = _fitted(box, info, grid)
@@ -50,16 +46,17 @@ def crop_frame(frame: Frame[Any], x: int, y: int, width: int, height: int, fit: 
         down, right = top >> shape.y_shift, left >> shape.x_shift
         extent = shape.shape(columns, rows)
         natives.append(plane._window(down, right, extent[0], extent[1]))
-    owners = [plane._owner for plane in frame.planes]
-    part = Frame(tuple(natives), frame.context, joint_owner(owners), frame, frame.readonly, meta)
+    keep = joint_owner([plane._owner for plane in frame.planes])
+    part: Frame[Any] = Frame.borrowed(
+        tuple(natives), frame.context, meta, keep=keep, readonly=frame.readonly
+    )
+    part.parent = frame
     _ = part.planes  # made now, while those of the frame are surely open
     return part
 
 
 def _way_out(frame: Frame[Any]) -> str:
     """Advice on another way to get the part, as far as the route to the CPU allows one."""
-    from .._routing.route import route  # deferred: routes need the core
-
     try:
         route(frame, "cpu")
     except CopyRequiredError:
@@ -72,7 +69,7 @@ def _way_out(frame: Frame[Any]) -> str:
     return 'use frame.map("cpu").crop(...), or frame.map("cpu", "rw") to write to the part'
 
 
-def grid_of(format_: ImageFormat, interlaced: bool = False) -> tuple[int, int]:
+def _grid_of(format_: ImageFormat, interlaced: bool = False) -> tuple[int, int]:
     """Of which numbers x and y are multiples where a picture may be cut.
 
     Chroma samples stay whole, and in interlaced pictures the two fields keep their order.

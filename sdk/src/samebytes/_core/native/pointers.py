@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C pointers as ints: of an array to its elements, and what users pass as a pointer."""
+"""C pointers as ints, and the functions of a C library with their types."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Collection, Mapping, Sequence
 from ctypes import c_void_p
 from operator import index
 from typing import Any
 
 import numpy as np
 
-from ..errors import MissingDependencyError, UnsupportedObjectError
+from ...errors import MissingDependencyError, UnsupportedObjectError
 
-__all__ = ["data_address", "get_pointer", "native_pointer"]
+__all__ = ["bind", "data_address", "get_pointer", "native_pointer"]
+
 
 _DATA = object.__basicsize__
 """numpy/ndarraytypes.h: `data` comes first in PyArrayObject_fields, which is part of numpy's C
@@ -76,3 +78,47 @@ def native_pointer(given: Any, what: str) -> int:
     raise UnsupportedObjectError(
         f"{what} must be an int, a ctypes.c_void_p or a PyCapsule, not {given!r}"
     )
+
+
+def bind(
+    functions: Any,
+    prototypes: Mapping[str, tuple[Any, Sequence[Any]]],
+    *,
+    plugin: str,
+    library: str,
+    hint: str,
+    optional: Collection[str] = (),
+) -> dict[str, Any]:
+    """Give the functions of a library their types, and check that it has them.
+
+        found = bind(
+            ctypes.CDLL("libtoy.so.1"),
+            {"toy_open": (c_int, (c_char_p, c_int)), "toy_version": (c_int, ())},
+            plugin="toy", library="libtoy.so.1", hint="install libtoy 1.2 or later",
+            optional={"toy_version"},
+        )
+        if "toy_version" not in found: ...  # an older library
+
+    Args:
+        functions: a `ctypes.CDLL`, or an object with functions of its own that stand in for them.
+        prototypes: the type of the result and those of the arguments, by name.
+        plugin, library, hint: of the error: whose library it is, its name, and how to get one that
+            has the functions.
+        optional: names of functions that some versions lack.
+
+    Returns:
+        The functions by name, in the order of `prototypes`, without optional ones that it lacks.
+
+    Raises:
+        MissingDependencyError: it lacks one that is not optional.
+    """
+    found = {}
+    for name, (result, arguments) in prototypes.items():
+        function = getattr(functions, name, None)
+        if function is not None:
+            function.restype, function.argtypes = result, arguments
+            found[name] = function
+    lacking = prototypes.keys() - found.keys() - set(optional)
+    if lacking:
+        raise MissingDependencyError(plugin, f"{', '.join(sorted(lacking))} in {library}", hint)
+    return found

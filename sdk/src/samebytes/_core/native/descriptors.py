@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory behind a file descriptor: which it is, whether a DMA-BUF, and how large."""
+"""Memory behind a file descriptor, and at an address, as the system knows it.
+
+That an address is mapped is true for the moment only: the answer finds mistakes; it makes no number
+safe.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,16 @@ import errno
 import os
 import stat
 import sys
+from bisect import bisect_right
 from pathlib import Path
 
-from ..errors import LayoutError
+from ...errors import LayoutError
+from ..owner.handles import Fd
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["file_behind", "file_identity", "is_dma_buf", "memory_size"]
+__all__ = ["bytes_at", "file_behind", "file_identity", "is_dma_buf", "is_mapped", "memory_size"]
 
 # linux/dma-buf.h: _IOW('b', 0, struct dma_buf_sync), of which `flags`, a __u64, is all.
 _DMA_BUF_IOCTL_SYNC = 0x4008_6200
@@ -33,8 +39,7 @@ _OTHERS = {
 def is_dma_buf(fd: int) -> bool:
     """True if an open descriptor is a DMA-BUF; the check changes nothing.
 
-    A DMA-BUF answers EINVAL to a SYNC with a flag that no kernel knows; everything else answers
-    ENOTTY, for it does not know the call.
+    A DMA-BUF answers EINVAL to a SYNC with a flag that no kernel knows; all else answers ENOTTY.
 
     Args:
         fd: an open descriptor, which stays the caller's.
@@ -72,9 +77,8 @@ def memory_size(fd: int) -> int:
             size = os.lseek(fd, 0, os.SEEK_END)
         except OSError as error:
             # A seccomp notifier and a KVM vCPU answer EINVAL to all calls that they do not know.
-            raise LayoutError(
-                f"descriptor {fd} is {file_behind(fd)}, which is not a DMA-BUF"
-            ) from error
+            what = file_behind(fd)
+            raise LayoutError(f"descriptor {fd} is {what}, which is not a DMA-BUF") from error
     else:
         what = _OTHERS.get(kind) or file_behind(fd) or "of unknown kind"
         raise LayoutError(f"descriptor {fd} is {what}: pass that of a DMA-BUF, a memfd or a file")
@@ -86,8 +90,8 @@ def memory_size(fd: int) -> int:
 def file_identity(fd: int) -> tuple[int, int]:
     """The identity of an open file: the same for all its descriptors, and for no other file.
 
-    Since Linux 5.3 each DMA-BUF has its own identity; before, all had the same. When a file is
-    gone, another one may get its identity, just as the number of a descriptor may be reused.
+    Before Linux 5.3 all DMA-BUFs had the same. When a file is gone, another one may get its
+    identity, just as the number of a descriptor may be reused.
 
     Args:
         fd: an open descriptor, which stays the caller's.
@@ -119,3 +123,58 @@ def _status(fd: int) -> os.stat_result:
         return os.fstat(fd)
     except (OSError, OverflowError) as error:  # the latter of what no C int can hold
         raise LayoutError(f"{fd} is not an open file descriptor") from error
+
+
+_MAPS = Path("/proc/self/maps")
+_MEMORY = "/proc/self/mem"
+
+
+def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
+    """True if a range of this process' memory can be read, and written if `writable`.
+
+    Also True where the system does not say: on systems without /proc/self/maps.
+
+    Args:
+        address: where the memory begins.
+        nbytes: its size in bytes.
+        writable: whether it must be possible to write there.
+    """
+    end = address + max(nbytes, 1)
+    needed = "rw" if writable else "r"
+    try:
+        lines = _MAPS.read_text(errors="replace").splitlines()
+    except OSError:
+        return True
+    # They are "start-end perms ...", by rising address: proc_pid_maps(5). Of what may be thousands,
+    # those from the last one that begins at the address or below are looked at.
+    first_line = bisect_right(lines, address, key=lambda line: int(line.partition("-")[0], 16)) - 1
+    for line in lines[max(first_line, 0) :]:
+        bounds, permissions = line.split(maxsplit=2)[:2]
+        first, _, last = bounds.partition("-")
+        if not int(first, 16) <= address < int(last, 16) or not permissions.startswith(needed):
+            return False
+        address = int(last, 16)
+        if address >= end:
+            return True
+    return False
+
+
+def bytes_at(address: int, nbytes: int) -> bytes | None:
+    """The bytes at an address, or None if there is no memory.
+
+    The system reads pages too that are protected from reading.
+
+    Args:
+        address: where the memory begins.
+        nbytes: how many.
+
+    Raises:
+        OSError: the system has no /proc/self/mem, or it cannot be opened.
+    """
+    # Not by ctypes: a read of unmapped memory must fail, not end the process.
+    with Fd(os.open(_MEMORY, os.O_RDONLY | os.O_CLOEXEC)) as memory:
+        try:
+            data = os.pread(memory.fileno(), nbytes, address)
+        except (OSError, OverflowError, ValueError):
+            return None
+    return data if len(data) == nbytes else None

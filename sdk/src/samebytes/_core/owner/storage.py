@@ -6,14 +6,15 @@ from __future__ import annotations
 import atexit
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from sys import getrefcount
-from typing import Any, ClassVar, NoReturn, SupportsIndex
+from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
+from ..._raising import throw
 from .locks import in_forked_child
-from .raising import throw
 
 __all__ = [
+    "Imports",
     "JointStorage",
     "LeasedStorage",
     "NativeStorage",
@@ -27,6 +28,9 @@ __all__ = [
     "releasing",
     "settle",
 ]
+
+
+T = TypeVar("T")
 
 
 class Uncopyable:
@@ -49,6 +53,12 @@ class Uncopyable:
         self.__reduce_ex__(2)
 
 
+class Imports(dict[Hashable, T]):
+    """Imports of one storage that one cache of a driver's remembers."""
+
+    __slots__ = ("__weakref__",)
+
+
 # Newest last. Only storages that ask for it: see Storage(at_exit=True).
 _released_at_exit: dict[int, weakref.ref[Storage]] = {}
 
@@ -56,8 +66,8 @@ _released_at_exit: dict[int, weakref.ref[Storage]] = {}
 class Storage(Uncopyable):
     """Owns memory or a handle, and gives it back once, when its last holder is gone.
 
-    Every tensor, array, capsule and native object over the memory holds the storage strongly, so
-    no order of drops can leave one of them dangling. numpy arrays hold it as their base:
+    Every tensor, array, capsule and native object over the memory holds the storage, so no order of
+    drops can leave one of them dangling. numpy arrays hold it as their base:
     `numpy.asarray(storage)` gives the bytes as a 1-D uint8 array.
 
     Args:
@@ -73,17 +83,17 @@ class Storage(Uncopyable):
         readonly: arrays made from it cannot be made writable.
         flush: publishes writes without ending the mapping; None if nothing needs to be done.
         wait: returns when what was enqueued on this memory is done; None if nothing ever is.
-        at_exit: release at interpreter exit if still alive, newest first. For memory whose
-            release runs code of a library that would crash later in the shutdown; it must not
-            be read afterwards. Plain memory needs none of this: it ends with the process.
-            A forked child never releases such memory: a driver's handles, and the descriptors
-            behind them, are its parent's.
+        at_exit: release at interpreter exit if still alive, newest first, and never in a forked
+            child. For memory whose release runs code of a library that would crash later in the
+            shutdown, and whose handles are the parent's; it must not be read afterwards.
     """
 
     _instead = "hold the same one, or copy the array that lies in it"
 
-    __slots__ = ("__array_interface__", "__weakref__", "address", "flush", "holds", "keep",
-                 "nbytes", "readonly", "release", "wait")  # fmt: skip
+    __slots__ = ("__array_interface__", "__weakref__", "_imports", "address", "flush", "holds",
+                 "keep", "nbytes", "readonly", "release", "wait")  # fmt: skip
+
+    _imports: tuple[weakref.ref[Imports[Any]], ...]  # end before it: see ImportCache
 
     def __init__(
         self,
@@ -98,6 +108,7 @@ class Storage(Uncopyable):
         wait: Callable[[], object] | None = None,
         at_exit: bool = False,
     ) -> None:
+        self._imports = ()
         self.release = release
         self.address = address
         self.nbytes = nbytes
@@ -140,8 +151,12 @@ class Storage(Uncopyable):
             return
         number = self.stands_for if type(self) is _Later else id(self)
         _released_at_exit.pop(id(self), None)
+        imports = self._imports
         del self  # the traceback of an error would hold it, and so what it lies in
         try:
+            for ref in imports:
+                if (known := ref()) is not None:
+                    known.clear()
             release()
         except BaseException as error:
             for storages, errors in reversed(_here.expected):
@@ -154,9 +169,8 @@ class Storage(Uncopyable):
     def ending(self) -> bool:
         """True if the release of this storage has begun.
 
-        Python clears weak references to an object after its finalizer. So another thread may find
-        a storage by one, as in a table of living imports, while its memory is given back: it must
-        check this property, and make another storage.
+        Python clears weak references to an object after its finalizer. So who finds a storage by
+        one, while another thread gives the memory back, must check this and make another storage.
         """
         return self.release is _begun
 
@@ -171,15 +185,11 @@ def _begun() -> None:
 
 
 class _Later(Storage):
-    """A storage that runs the release of one that the garbage collector finalized too early.
-
-    Attributes:
-        stands_for: the id of the one that was finalized.
-    """
+    """A storage that runs the release of one that the garbage collector finalized too early."""
 
     __slots__ = ("stands_for",)
 
-    stands_for: int
+    stands_for: int  # the id of that one
 
 
 def _release_later(storage: Storage) -> None:
@@ -192,7 +202,7 @@ def _release_later(storage: Storage) -> None:
     of these for every storage would nearly double the time that one takes.
     """
     later = _Later(storage.release, keep=storage.keep)
-    later.stands_for = id(storage)
+    later.stands_for, later._imports = id(storage), storage._imports
     if _released_at_exit.pop(id(storage), None) is not None:
         _released_at_exit[id(later)] = weakref.ref(later)
     storage.keep, storage.release = later, None
@@ -245,9 +255,7 @@ class JointStorage(Storage):
 
 
 def joint_owner(owners: Sequence[Any]) -> Any:
-    """The owner of a frame whose planes have those owners, in the order of the planes.
-
-    It is a JointStorage, or the owner of all planes where they have the same one.
+    """The owner of a frame whose planes have those owners: a JointStorage, unless all are the same.
 
     Args:
         owners: one for each plane.
@@ -267,12 +275,7 @@ def parts_of(storage: Storage) -> tuple[Storage, ...]:
 
 
 def owners_of_planes(owner: Any, planes: int) -> tuple[Any, ...]:
-    """The owner of each plane of a frame, in the order of the planes.
-
-    Args:
-        owner: the owner of the frame.
-        planes: the number of its planes.
-    """
+    """The owner of each plane of a frame that has that owner and so many planes."""
     if type(owner) is JointStorage and len(owner.keep) == planes:
         return owner.keep
     return (owner,) * planes
@@ -362,8 +365,9 @@ def _release_living() -> None:
     for ref in reversed(list(_released_at_exit.values())):
         storage = ref()
         if storage is not None and storage.release is not None:
-            release, storage.release = storage.release, None
-            Storage(release)  # dropped at once: an error is reported, and the others follow
+            ended = Storage(storage.release)  # dropped at once: an error is reported, others follow
+            ended._imports, storage.release = storage._imports, None
+            del ended
 
 
 def _leave_to_the_parent() -> None:

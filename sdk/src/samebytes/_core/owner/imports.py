@@ -6,11 +6,11 @@ from __future__ import annotations
 import mmap
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from .locks import KeyLocks, Lock
-from .storage import LeasedStorage, Storage
+from .storage import Imports, LeasedStorage, Storage
 
 __all__ = ["ImportCache"]
 
@@ -20,33 +20,6 @@ T = TypeVar("T")
 def _is_ending(known: object) -> bool:
     # Of other objects weak references are cleared before what they hold is dropped.
     return isinstance(known, Storage) and known.ending
-
-
-class _OfSource(dict[Hashable, T]):
-    """The imports of one source."""
-
-    __slots__ = ("__weakref__",)
-
-
-def _end_first(source: Storage, imports: _OfSource[Any]) -> None:
-    """Have the release of `source` end these imports first; one such release does for all."""
-    release = source.release
-    if release is None:
-        return  # the imports end with the source, before what it keeps
-    refs: tuple[weakref.ref[_OfSource[Any]], ...] = ()
-    if isinstance(release, partial) and release.func is _end:
-        refs, release = release.args
-    living = *(ref for ref in refs if ref() is not None), weakref.ref(imports)
-    source.release = partial(_end, living, release)
-
-
-def _end(imports: tuple[weakref.ref[_OfSource[Any]], ...], release: Callable[[], object]) -> None:
-    """The release of a source after its imports, which are remembered until it is gone itself."""
-    for ref in imports:
-        known = ref()
-        if known is not None:
-            known.clear()
-    release()
 
 
 class ImportCache(Generic[T]):
@@ -61,11 +34,9 @@ class ImportCache(Generic[T]):
     * `in_use` and `pages`: the memory must outlive its import, which therefore holds the source.
       The import is remembered while somebody uses it.
 
-    A mapping that uses an import has a storage of its own, `Storage(holds=imported)`, on which the
-    core sets what that mapping lies in.
-
-    Imports are found by storages and addresses, not by the number of a descriptor alone, which is
-    soon another file's. Any thread may use a cache at any time.
+    A mapping that uses an import has a storage of its own, `Storage(holds=imported)`. Imports are
+    found by storages and addresses, not by the number of a descriptor alone, which is soon another
+    file's. Any thread may use a cache at any time.
 
     Args:
         page: the size of the driver's pages, in bytes.
@@ -76,21 +47,17 @@ class ImportCache(Generic[T]):
     def __init__(self, *, page: int = mmap.PAGESIZE) -> None:
         self._page = page
         self._lock = Lock()
-        # Held while a driver imports: two at a time of the same memory would be wrong.
-        self._making = KeyLocks()
-        self._by_source: weakref.WeakKeyDictionary[Storage, _OfSource[T]] = (
-            weakref.WeakKeyDictionary()
-        )
-        self._in_use: weakref.WeakValueDictionary[Hashable, T] = weakref.WeakValueDictionary()
-        self._pages: weakref.WeakValueDictionary[tuple[int, int], T] = weakref.WeakValueDictionary()
+        self._making = KeyLocks()  # two imports at a time of the same memory would be wrong
+        self._by_source: WeakKeyDictionary[Storage, Imports[T]] = WeakKeyDictionary()
+        self._in_use: WeakValueDictionary[Hashable, T] = WeakValueDictionary()
+        self._pages: WeakValueDictionary[tuple[int, int], T] = WeakValueDictionary()
 
     def of_source(self, source: Storage, key: Hashable, make: Callable[[], T]) -> T:
         """The import of what `source` owns, or the one that `make()` makes.
 
         Args:
             source: owns the descriptor.
-            key: what besides tells imports of one source apart: the descriptor, the layout, the
-                access.
+            key: what tells imports of one source apart: the descriptor, the layout, the access.
             make: imports the memory. Where two threads do at the same time, both get the import
                 that was entered first, and the other one is dropped.
         """
@@ -104,8 +71,9 @@ class ImportCache(Generic[T]):
                 if known is None:
                     known = self._by_source.get(source)
                 if known is None:
-                    known = self._by_source[source] = _OfSource()
-                    _end_first(source, known)
+                    known = self._by_source[source] = Imports()
+                    living = [ref for ref in source._imports if ref() is not None]
+                    source._imports = (*living, weakref.ref(known))
                 found = known.setdefault(key, made)
         return found
 
@@ -171,11 +139,8 @@ class ImportCache(Generic[T]):
             address: where the memory begins.
             nbytes: its size in bytes.
         """
-        return [
-            known
-            for range_, known in self._living()
-            if self._shares_page(range_, (address, nbytes))
-        ]
+        here = address, nbytes
+        return [known for there, known in self._living() if self._shares_page(there, here)]
 
     def _living(self) -> Iterator[tuple[tuple[int, int], T]]:
         # Not items(): the collector, or another thread, may add or remove some meanwhile.
@@ -192,7 +157,8 @@ class ImportCache(Generic[T]):
     def clear(self) -> None:
         """Forget all imports. Those in use live on."""
         with self._lock:
-            self._by_source.clear()
+            for imports in list(self._by_source.values()):
+                imports.clear()
             self._in_use.clear()
             self._pages.clear()
 

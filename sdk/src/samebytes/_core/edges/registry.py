@@ -10,23 +10,22 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
-from .context import Context, is_current
-from .device import Device
-from .interrupts import deferred
-from .locks import Lock
+from ..owner.interrupts import deferred
+from ..owner.locks import Lock
+from .context import Context, Device, is_current
 
 __all__ = ["Closable", "ContextRegistry", "intern", "living_contexts"]
 
 
 class Closable(Protocol):
-    """An entry of a registry: a context, or an object that a plugin makes for several contexts."""
+    """An entry of a registry: a context, or an object that a plugin makes for several contexts.
+
+    `close()` gives back what it owns; it is `closed` when it can no longer be used.
+    """
 
     @property
-    def closed(self) -> bool:
-        """True if it can no longer be used."""
-
-    def close(self) -> None:
-        """Give back what it owns."""
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
 
 
 AnyContext = TypeVar("AnyContext", bound=Context)
@@ -115,8 +114,7 @@ def _forget(
                 del known._entries[key]
 
 
-# Every context that was asked for by name or made by a registry, and those that live as long as
-# the process.
+# Those that were asked for by name or made by a registry; and those that live with the process.
 _contexts: ContextRegistry[Context] = ContextRegistry()
 _singletons: dict[Hashable, Context] = {}
 _fields = attrgetter(*Device.__slots__)

@@ -72,9 +72,8 @@ class deferred:  # noqa: N801 - used like a function
             raise
 
     def _tell(self) -> None:
-        try:
-            while self._came:
+        if self._came:
+            try:
                 signal.raise_signal(self._came.pop(0))
-        except BaseException:
-            self._tell()
-            raise
+            finally:
+                self._tell()

@@ -15,9 +15,6 @@ A slot is used once. One whose lending ended before it was filled, as by an exce
 abandoned: what it stood for is dropped, but its memory stays, since the object that would clear
 it may be dropped a moment later.
 
-A library may count the users of memory and say nothing when the last one is gone. What it uses is
-kept by `keep_while`, and each sweep asks.
-
 When the interpreter ends, every slot gets a token that notifies nobody. What is still lent then
 stays until the process is gone, since the library's threads may still use it.
 """
@@ -34,7 +31,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from .owned_pointer import OwnedPointer, bindable
+from .handles import OwnedPointer, bindable
 
 __all__ = [
     "ADD_PENDING_CALL",
@@ -73,17 +70,16 @@ class Lender:
 class Loan:
     """One lending in progress: make it, lend, and call `done`.
 
-    `held` is dropped once the library has released everything that was lent with slots of this
-    loan: by the main thread when it next runs Python code, or by the next sweep of any thread.
-
     Args:
         lender: to whom.
-        held: what keeps the memory alive.
+        held: what keeps the memory alive. It is dropped once the library has released everything
+            that was lent with slots of this loan: by the main thread when it next runs Python code,
+            or by the next sweep of any thread.
     """
 
     __slots__ = ("__weakref__", "_held", "_lender", "_slots", "_token")
 
-    sweep_above: ClassVar[int] = _FEW
+    _sweep_above: ClassVar[int] = _FEW
 
     def __init__(self, lender: Lender, held: object) -> None:
         self._held = held
@@ -121,8 +117,8 @@ class Loan:
         early = not all(slot.cell.value for slot in self._slots)
         self._held = None
         self._slots.clear()
-        if early or len(_lent) > Loan.sweep_above:
-            Loan.sweep_above = 2 * len(_lent) + _FEW
+        if early or len(_lent) > Loan._sweep_above:
+            Loan._sweep_above = 2 * len(_lent) + _FEW
             sweep_loans()
 
     def __enter__(self) -> Loan:
@@ -153,6 +149,8 @@ _abandoned: list[c_uint64] = []
 
 def sweep_loans() -> None:
     """Drop everything that C libraries have given back. Any thread may call it at any time."""
+    if not _lent and not _kept:
+        return
     for address, slot in _lent.copy().items():
         if slot.cell.value:
             continue

@@ -20,15 +20,17 @@ import weakref
 from _thread import RLock
 from collections.abc import Callable, Hashable
 
-__all__ = ["KeyLocks", "Lock", "held_here", "in_forked_child"]
+__all__ = ["KeyLocks", "Lock", "in_forked_child"]
+
+
+_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
 class Lock(RLock):  # type: ignore[misc]  # final for typeshed, not for CPython
-    """A reentrant lock, which a forked child finds unlocked.
+    """A reentrant lock, which a forked child finds unlocked, unless the thread that forks holds it.
 
     It is written in C: no exception of a signal handler comes between taking and holding it in
-    `with lock:`. A lock that is held by the thread that forks stays held in the child, where that
-    thread lives on.
+    `with lock:`.
     """
 
     __slots__ = ()
@@ -60,15 +62,6 @@ class KeyLocks:
         made = Lock()
         with self._guard:
             return self._locks.setdefault(key, made)
-
-
-_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
-
-
-def held_here() -> list[Lock]:
-    """The locks that the calling thread holds."""
-    owned = (lock for lock in list(_locks) if lock._is_owned())  # type: ignore[attr-defined]
-    return list(owned)
 
 
 def _unlock_all() -> None:

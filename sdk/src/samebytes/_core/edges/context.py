@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Context: what a framework needs to make memory, and the table of routes that start there."""
+"""Context: what framework and hardware need to make memory, and the routes that start there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from typing import (
     TYPE_CHECKING,
@@ -21,23 +22,65 @@ from typing import (
 
 import numpy as np
 
-from ..errors import ClosedError, UnknownNameError, UnsupportedObjectError
-from .device import CPU_DEVICE, Device
-from .frame import Frame
-from .handles import check_handle_key
-from .saying import say
-from .tensor import Tensor
-from .typed import FrameT_co, TensorT_co, TypedContext
+from ...errors import ClosedError, UnknownNameError, UnsupportedObjectError
+from ..memory.frame import Frame
+from ..memory.meta import FrameSays, say
+from ..memory.tensor import FrameT_co, Tensor, TensorT_co, TypedContext
+from ..owner.handles import check_handle_key
 
 if TYPE_CHECKING:
-    from fractions import Fraction
     from typing import Self
 
-    from ..formats import AudioInfo, ImageInfo
+    from ...formats import AudioInfo, ImageInfo
 
     AnyContext = TypeVar("AnyContext", bound="Context[Any, Any]")
 
-__all__ = ["Context", "Level", "Target"]
+__all__ = ["CPU_DEVICE", "Context", "Device", "Level", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A processor as one API sees it. Fields that an API does not report are None.
+
+    Attributes:
+        kind: "CPU", "GPU", "NPU" or the framework's own word.
+        name: for people.
+        uuid: 16 bytes, as OpenCL (cl_khr_device_uuid), Level Zero and OpenVINO give them.
+        pci: address "dddd:bb:dd.f" (cl_khr_pci_bus_info, zeDevicePciGetPropertiesExt).
+        drm_node: for instance "/dev/dri/renderD128".
+        luid: 8 bytes, on Windows.
+    """
+
+    kind: str
+    name: str = ""
+    uuid: bytes | None = None
+    pci: str | None = None
+    drm_node: str | None = None
+    luid: bytes | None = None
+
+    def same(self, other: Device) -> bool | None:
+        """True if both are the same hardware, False if not; None where that cannot be known.
+
+        Args:
+            other: another device, of any API.
+        """
+        if self == other:
+            return True
+        if self.kind != other.kind:
+            return False
+        for field in ("pci", "uuid", "luid", "drm_node"):
+            mine, theirs = getattr(self, field), getattr(other, field)
+            if mine is not None and theirs is not None:
+                return bool(mine == theirs)
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.name})" if self.name else self.kind
+
+
+CPU_DEVICE = Device("CPU")
+"""The processor, where memory of the host is."""
+
 
 Level = Literal["tensor", "frame"]
 """The kind of object to map: one array, or a picture or sound with its planes."""
@@ -49,7 +92,7 @@ RouteKey = tuple[object, str] | tuple[object, str, bool]
 
 
 class Router(Protocol):
-    """The interface through which the core uses routing, which is built upon it."""
+    """The interface through which the core uses routing and metadata, which are built upon it."""
 
     def derive(self, parent: Context, node: str | type[Context]) -> Context:
         """The context of `node` that shares the handles of `parent`."""
@@ -61,6 +104,9 @@ class Router(Protocol):
 
     def forget_compiled(self) -> None:
         """Drop the compiled routes of all contexts."""
+
+    def crop(self, frame: Frame, x: int, y: int, width: int, height: int, fit: bool) -> Frame:
+        """The part of a picture: see `Frame.crop`."""
 
 
 class Context(TypedContext[TensorT_co, FrameT_co]):
@@ -85,8 +131,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     Attributes:
         device: the hardware.
         parent: the context that it was derived from, if any.
-        closed: whether close() was called. Only close() sets it. Existing memory does not depend
-            on it.
+        closed: close() was called. Existing memory does not depend on it.
         tensor_routes, frame_routes: the routes that were found so far. samebytes fills them.
     """
 
@@ -97,7 +142,6 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     primary_handle: ClassVar[str] = "data"
     singleton: ClassVar[bool] = False
     may_be_opaque: ClassVar[bool] = False
-    # Set by the package's top, which knows both.
     router: ClassVar[Router]
 
     def __init__(
@@ -123,20 +167,16 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        for name, wrap in (("allocate", _while_open), ("allocate_frame", _saying)):
-            if name in vars(cls):
-                setattr(cls, name, wrap(vars(cls)[name]))
+        for name in {"allocate", "allocate_frame"} & vars(cls).keys():
+            setattr(cls, name, _making(vars(cls)[name]))
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
-        """Make the context for `samebytes.context(node:device)` or `parent.derive(...)`.
+        """The context for `samebytes.context(node:device)` or `parent.derive(...)`; it is new.
 
         Args:
             device: what follows the colon in the name, or None.
             parent: the context to share handles with, or None for a default one.
-
-        Returns:
-            The context, which nobody else holds yet.
 
         Raises:
             UnknownNameError: there is one context of this memory type, and a device was named.
@@ -149,7 +189,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """A native handle as an int; it stays with its owner.
 
         Args:
-            key: which handle: a name of the table of handle keys, such as "cl_mem" or "dma_fd".
+            key: a name of the table of handle keys, such as "cl_context".
 
         Raises:
             UnknownNameError: this context has no such handle.
@@ -164,7 +204,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """Raise the error for a handle that is not there.
 
         Args:
-            key: which handle: a name of the table of handle keys, such as "cl_mem" or "dma_fd".
+            key: of the handle.
 
         Raises:
             UnknownNameError: always; it lists the handles that are there.
@@ -194,11 +234,9 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
         Args:
             format_: the pixel format, in any spelling: "NV12", "bgr24".
-            width: pixels in a row.
-            height: rows.
+            width, height: in pixels.
             options: those of the memory type.
-            named: the same by name, and for all memory types `pts`, `time_base`, `duration` and
-                `metadata`, as of `samebytes.frame`: see `samebytes.plugins.FrameSays`.
+            named: the same by name, and for all memory types those of `FrameSays`.
 
         Raises:
             UnsupportedObjectError: this framework cannot allocate images.
@@ -252,8 +290,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
         """Say why no frame of this context can be such media, whatever its memory, or return None.
 
-        Asked where a frame cannot be mapped to this context: the error says this alone, and does
-        not ask for a copy, which would not help.
+        The error then says this alone, and does not ask for a copy, which would not help.
 
         Args:
             info: `Frame.meta.info` of the frame; None for a plain list of tensors.
@@ -266,10 +303,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """The route for a key that its table lacks, which it enters there.
 
         Args:
-            level: "tensor" or "frame".
-            target: where to map to: a name, a class or a context.
-            access: "r", "w" or "rw".
-            copy: whether the route may copy.
+            level, target, access, copy: of the mapping.
             item: the tensor or frame to be mapped; the error describes it if no route exists.
         """
         return self.router.compile_route(self, level, target, access, copy, item)
@@ -280,7 +314,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         self.frame_routes.clear()
 
     def check_open(self) -> None:
-        """Raise ClosedError if the context was closed.
+        """Raise if the context was closed.
 
         Raises:
             ClosedError: it was.
@@ -290,19 +324,17 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
     @property
     def shared(self) -> bool:
-        """True if every component of the program gets this very context.
+        """True if every component of the program gets this very context: close() leaves it open.
 
-        close() leaves such a context open. These are the singletons of host memory, and a plugin's
-        own context of a device.
+        These are the singletons of host memory, and a plugin's own context of a device.
         """
         return self.singleton
 
     def close(self) -> None:
         """Make no more memory here, and be found no more: who asks again gets a new context.
 
-        It takes nothing away from anybody. Tensors, frames, requests and contexts derived from it
-        go on as before, map() from and to it included. Its native handles are given back when
-        nothing refers to it any more.
+        Tensors, frames, requests and contexts derived from it go on as before, map() from and to it
+        included. Its native handles are given back when nothing refers to it any more.
 
         One that is `shared` stays open. One that `with` blocks use stays open until the last of
         them has ended: everybody who asks for the same handles gets this object.
@@ -316,7 +348,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     def _on_close(self) -> None:
         """Take this context out of the backend's tables, in which others would find it.
 
-        Called once. What the context owns stays until nothing refers to it: tensors use it.
+        What the context owns stays until nothing refers to it: tensors use it.
         """
 
     def __eq__(self, other: object) -> bool:
@@ -324,21 +356,16 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             return True
         # Memory of a closed one need not work in the one that was made after it. And the number of
         # a handle that it does not own may be that of something new by now.
-        return (
-            isinstance(other, Context)
-            and self.key == other.key
-            and is_current(self)
-            and is_current(other)
-        )
+        same = isinstance(other, Context) and self.key == other.key
+        return same and is_current(self) and is_current(other)
 
     def __hash__(self) -> int:
         return self._hash
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: Any = None) -> Self:
         return self  # one object for each set of handles
 
-    def __copy__(self) -> Self:
-        return self
+    __copy__ = __deepcopy__
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         raise TypeError(f"a {type(self).__name__} holds handles of this process: cannot pickle it")
@@ -362,11 +389,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
 
 
 def is_current(thing: Any) -> bool:
-    """True if neither `thing` nor any context that it was derived from was closed.
-
-    Args:
-        thing: a context, or the object that a registry holds in its place.
-    """
+    """True if neither a context, or what a registry has in its place, nor a parent was closed."""
     while thing is not None:
         if thing.closed:
             return False
@@ -374,35 +397,18 @@ def is_current(thing: Any) -> bool:
     return True
 
 
-def _while_open(make: Callable[..., Any]) -> Callable[..., Any]:
-    """`make`, a method that makes memory, refused once its context was closed."""
+def _making(make: Callable[..., Any]) -> Callable[..., Any]:
+    """`make`, which makes memory: refused once its context was closed; of a frame it says more."""
+    may_say = FrameSays.__annotations__.keys() if make.__name__ == "allocate_frame" else set()
 
     @wraps(make)
     def making(self: Context, /, *arguments: Any, **named: Any) -> Any:
         self.check_open()
-        return make(self, *arguments, **named)
-
-    return making
-
-
-def _saying(make: Callable[..., Any]) -> Callable[..., Any]:
-    """`make`, which allocates a frame, with what all contexts let their callers say of one."""
-
-    @wraps(make)
-    def making(
-        self: Context,
-        /,
-        *arguments: Any,
-        pts: int | None = None,
-        time_base: Fraction | None = None,
-        duration: Fraction | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        **named: Any,
-    ) -> Any:
-        self.check_open()
-        frame = make(self, *arguments, **named)
-        say(frame.meta, pts, time_base, duration, metadata)
-        return frame
+        says = {name: named.pop(name) for name in may_say & named.keys()}
+        made = make(self, *arguments, **named)
+        if says:
+            say(made.meta, **says)
+        return made
 
     return making
 

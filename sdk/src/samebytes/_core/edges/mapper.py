@@ -8,15 +8,14 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any, cast
 
-from .._stats import count_copy
-from ..errors import AccessError, CopyRequiredError, NoRouteError
-from .access import Access, check_access
+from ..._stats import count_copy
+from ...errors import AccessError, CopyRequiredError, NoRouteError
+from ..memory.frame import Frame
+from ..memory.info import TensorInfo
+from ..memory.tensor import Tensor
+from ..owner.storage import JointStorage, Storage, joint_owner, owners_of_planes, parts_of
 from .context import Context, Level
-from .edge import MapperSpec, Transfer
-from .frame import Frame
-from .info import TensorInfo
-from .storage import JointStorage, Storage, joint_owner, owners_of_planes, parts_of
-from .tensor import Tensor
+from .edge import Access, MapperSpec, Transfer, check_access
 
 __all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "hop_of", "parts_in"]
 
@@ -28,12 +27,10 @@ class Refused(Exception):  # noqa: N818 - not an error: an answer, which the rou
         reason: for the error, if all routes refuse.
         out_of_reach: the target cannot use this memory where it lies, whatever brings it there.
             Ways through other devices, which would have to copy it in secret, are not tried then.
-
-    Attributes:
-        took: how many edges of the route had taken it before. The router sets it.
     """
 
     took = 0
+    """Number of edges of the route that had taken it before. The router sets it."""
 
     def __init__(self, reason: str = "", *, out_of_reach: bool = False) -> None:
         super().__init__(reason)
@@ -252,11 +249,12 @@ def _parts(joint: JointStorage, owner: Any) -> tuple[Storage, ...]:
 def _lifted_hop(
     mapper: MemoryMapper, access: Access, refused: Fallback | None
 ) -> Callable[[Frame], Frame]:
+    """The edge of tensors, for each plane of a frame, whose close() ends their storages."""
     plane_hop = hop_of(mapper, access, "tensor")
-    write = access != "r"
+    readonly = access == "r"
 
     def hop(source: Frame) -> Frame:
-        if write and source.readonly:
+        if not readonly and source.readonly:
             raise not_writable(source, access)
         try:
             planes = tuple([plane_hop(p) for p in source.planes])
@@ -264,25 +262,16 @@ def _lifted_hop(
             if refused is None:
                 raise
             return cast(Frame, refused(source, answer))
-        return frame_of_planes(planes, mapper.target, source, not write)
+        target, owner, made = mapper.target, source._owner, ()
+        native, owners = tuple([p.native for p in planes]), [p._owner for p in planes]
+        # What was mapped without a storage of its own has the owners of its source.
+        if type(owner) is not JointStorage or not all(map(is_, owner.keep, owners)):
+            owner = joint_owner(owners)
+            made = tuple([s for p in planes for s in p._made])
+        frame = target.frame_class(native, target, owner, source, readonly, source.meta, made)
+        for plane in planes:
+            plane.parent, plane._made = source, ()
+        frame._planes = planes
+        return frame
 
     return hop
-
-
-def frame_of_planes(
-    planes: tuple[Tensor, ...], target: Context, source: Frame, readonly: bool
-) -> Frame:
-    """A frame of planes that were mapped one by one; the frame's close() ends their storages."""
-    native, owners = tuple([p.native for p in planes]), [p._owner for p in planes]
-    owner = source._owner
-    made: tuple[Storage, ...] = ()
-    # What was mapped without a storage of its own has the owners of its source.
-    if type(owner) is not JointStorage or not all(map(is_, owner.keep, owners)):
-        owner = joint_owner(owners)
-        made = tuple([s for p in planes for s in p._made])
-    frame = target.frame_class(native, target, owner, source, readonly, source.meta, made)
-    for plane in planes:
-        plane.parent = source
-        plane._made = ()
-    frame._planes = planes
-    return frame

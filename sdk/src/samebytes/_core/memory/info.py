@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._dtypes import DType, dtype
-from .._numbers import MAX_BYTES, check_shape, integers
-from ..errors import LayoutError
+from ..._dtypes import DType, dtype
+from ..._numbers import MAX_BYTES, check_shape, integers
+from ...errors import LayoutError
 
 if TYPE_CHECKING:
     from typing import Self
@@ -133,9 +133,8 @@ class TensorInfo:
         try:
             return self._extent
         except AttributeError:
-            found = self._find_extent()
-            object.__setattr__(self, "_extent", found)
-            return found
+            object.__setattr__(self, "_extent", self._find_extent())
+            return self._extent
 
     def _find_extent(self) -> tuple[int, int]:
         if self.strides is None or self.dtype.itemsize is None:
@@ -155,9 +154,8 @@ class TensorInfo:
         try:
             return self._is_contiguous
         except AttributeError:
-            found = self._find_contiguous()
-            object.__setattr__(self, "_is_contiguous", found)
-            return found
+            object.__setattr__(self, "_is_contiguous", self._find_contiguous())
+            return self._is_contiguous
 
     def _find_contiguous(self) -> bool:
         if self.strides is None or self.dtype.itemsize is None:
@@ -175,9 +173,8 @@ class TensorInfo:
         try:
             return self._overlaps
         except AttributeError:
-            found = self._find_overlaps()
-            object.__setattr__(self, "_overlaps", found)
-            return found
+            object.__setattr__(self, "_overlaps", self._find_overlaps())
+            return self._overlaps
 
     def _find_overlaps(self) -> bool:
         if self.strides is None or self.dtype.itemsize is None or self.size == 0:

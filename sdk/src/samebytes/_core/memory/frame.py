@@ -5,35 +5,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, SupportsIndex, cast, overload
 
-from ..errors import UnknownNameError
-from .access import Access
-from .closing import Holder
-from .described import DescribedFrame
-from .frame_meta import FrameMeta
-from .handles import check_handle_key
-from .ordering import map_in_order
-from .storage import JointStorage, Storage, owners_of_planes, parts_of
-from .typed import TensorT_co, TypedFrame
+from ...errors import ExportError, UnknownNameError, UnsupportedObjectError
+from ...formats import AudioInfo, ImageFormat, ImageInfo
+from ..edges.edge import Access, map_in_order
+from ..owner.closing import Holder
+from ..owner.storage import JointStorage, Storage, owners_of_planes, parts_of
+from .meta import FrameMeta, Region
+from .tensor import TensorT_co, TypedFrame
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from .._cpu.tensor import CpuTensor
-    from ..formats import ImageFormat
-    from .context import Context, Target
+    from ..._cpu.tensor import CpuTensor
+    from ..edges.context import Context, Target
     from .info import TensorInfo
-    from .typed import AnyFrame
+    from .tensor import AnyFrame
 
 __all__ = ["Frame"]
 
 
-class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
+class Frame(Holder, TypedFrame[TensorT_co]):
     """One picture or piece of sound. Iterating gives its planes, and frame[0] the first.
 
-    The core makes frames; a backend whose framework has a frame object of its own subclasses
-    this and overrides `wrap` and `_make_planes`.
+    A backend whose framework has a frame object of its own subclasses this and overrides `wrap`
+    and `_make_planes`.
 
     Attributes:
         native: the framework's own frame; where it has none, a tuple of the planes' natives.
@@ -98,17 +95,12 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     ) -> Self:
         """For backends: a frame over memory that belongs to somebody else, such as the user.
 
-        close() drops it and releases nothing.
-
         Args:
             native: the framework's frame; of what a user wraps, that very object. Where the
                 framework has none, a tuple of the planes' natives.
-            context: where it lives.
+            context, keep, readonly: as for `Tensor.borrowed`. Of planes in their own memories,
+                `keep` is `joint_owner` of what each is kept by.
             meta: format, size, time and metadata.
-            keep: what keeps the bytes alive: a Storage, or any object that holds them; for planes
-                in their own memories, `joint_owner` of what each is kept by. None where
-                `native` does.
-            readonly: writing is not allowed.
             planes: the planes, if they are made already; else `_make_planes` is asked when they
                 are needed.
         """
@@ -130,8 +122,6 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         planes: Iterable[TensorT_co] | None = None,
     ) -> Self:
         """For backends: a frame over memory made for it, such as `allocate_frame` makes.
-
-        close() drops the storage, and says whether it is gone.
 
         Args:
             native, context, meta, readonly, planes: as for `borrowed`; the natives hold `storage`.
@@ -157,6 +147,79 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         raise NotImplementedError(f"{cls.__name__} does not wrap native objects")
 
     @property
+    def media(self) -> str:
+        """ "image", "audio" or "tensors"."""
+        info = self.meta.info
+        if isinstance(info, ImageInfo):
+            return "image"
+        return "audio" if isinstance(info, AudioInfo) else "tensors"
+
+    @property
+    def image(self) -> ImageInfo:
+        """Format and size.
+
+        Raises:
+            AttributeError: this is not an image.
+        """
+        info = self.meta.info
+        if not isinstance(info, ImageInfo):
+            raise AttributeError(f"a frame of {self.media} has no image format or size")
+        return info
+
+    @property
+    def audio(self) -> AudioInfo:
+        """Samples, channels and rate.
+
+        Raises:
+            AttributeError: this is not sound.
+        """
+        info = self.meta.info
+        if not isinstance(info, AudioInfo):
+            raise AttributeError(f"a frame of {self.media} has no audio layout")
+        return info
+
+    @property
+    def format(self) -> ImageFormat:
+        """The pixel format."""
+        return self.image.format
+
+    @property
+    def width(self) -> int:
+        """Pixels in a row."""
+        return self.image.width
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return self.image.height
+
+    @property
+    def pts(self) -> int | None:
+        """Presentation time in units of `meta.time_base`."""
+        return self.meta.pts
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The user's own entries."""
+        return self.meta.metadata
+
+    @property
+    def regions(self) -> list[Region]:
+        """Rectangles of interest."""
+        return self.meta.regions
+
+    # Without an answer numpy.asarray(frame) is an array of one Python object, the frame.
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise UnsupportedObjectError(_why_not_one_array(self))
+
+    # DLPack's consumers expect a BufferError of a producer that cannot export.
+    def __dlpack__(self, **_: Any) -> NoReturn:
+        raise ExportError(_why_not_one_array(self))
+
+    def __dlpack_device__(self) -> NoReturn:
+        raise ExportError(_why_not_one_array(self))
+
+    @property
     def planes(self) -> tuple[TensorT_co, ...]:
         """One tensor for each plane, in the order of the format."""
         planes = self._planes
@@ -167,19 +230,6 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     def _planes_moved(self) -> None:
         """Make the planes again when they are asked for: the native has other memory now."""
         self._planes = None
-
-    def handle(self, key: str) -> int:
-        """A native handle of the whole frame as an int; it stays with its owner.
-
-        Args:
-            key: which handle: a name of the table of handle keys, such as "cl_mem" or "dma_fd".
-
-        Raises:
-            UnknownNameError: this frame has no such handle.
-        """
-        _ = self._made  # a closed frame has no handles at all
-        check_handle_key(key)
-        return self._handle(key)
 
     @overload
     def map(
@@ -208,14 +258,11 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
     ) -> Any:
         """The same picture or sound as a new frame of another memory type.
 
-        Arguments and errors are those of `Tensor.map`. The new frame shares this one's `meta`.
+        The new frame shares this one's `meta`.
 
         Args:
-            target: where to: a name, a class of contexts, or a context.
-            access: "r" to read, "w" to write every byte, "rw" for both.
-            copy: allow a copy; it is counted in `samebytes.stats()`.
-            queue: a queue of the device's framework, which stays the caller's. The mapping is
-                enqueued on it: nothing waits.
+            target, access, copy: as for `Tensor.map`, with the same errors.
+            queue: the same; it stays the caller's.
         """
         if queue is not None:
             return map_in_order(self, target, access, copy, queue)
@@ -243,9 +290,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
             UnsupportedObjectError: no picture, or memory whose planes are not arrays: map it to
                 "cpu" first.
         """
-        from .cropping import crop_frame  # deferred: metadata needs the core
-
-        return cast("Self", crop_frame(self, x, y, width, height, fit))
+        return cast("Self", self.context.router.crop(self, x, y, width, height, fit))
 
     def convert(
         self,
@@ -287,7 +332,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
             CopyRequiredError: no converter can read the frame without a copy.
             LayoutError: a size that the format cannot have, or colours that it does not have.
         """
-        from .._converting.converting import convert_frame  # deferred: it needs the core
+        from ..._converting.converting import convert_frame  # deferred: it needs the core
 
         return convert_frame(
             self, format_, width, height, method=method, color_range=color_range,
@@ -307,16 +352,15 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
             IndexError: the frame has no such plane.
             TypeError: neither a number nor an index of numpy's: use `planes` for slices.
         """
-        planes = self.planes
         try:
-            return planes[index(number)]
+            return self.planes[index(number)]
         except IndexError:
-            raise IndexError(f"plane {number} of {len(planes)}") from None
+            raise IndexError(f"plane {number} of {len(self)}") from None
         except TypeError:
-            kind = type(number).__name__
             raise TypeError(
-                f"a frame is indexed by the number of a plane, not by a {kind}: frame.planes is a "
-                "tuple of them, and frame.map('cpu').planes[0].native the array of the first"
+                f"a frame is indexed by the number of a plane, not by a {type(number).__name__}: "
+                "frame.planes is a tuple of them, and frame.map('cpu').planes[0].native the array "
+                "of the first"
             ) from None
 
     def __repr__(self) -> str:
@@ -335,13 +379,7 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
 
         A backend whose native is something else returns `_planes_over(...)`.
         """
-        owner, context = self._owner, self.context
-        if type(owner) is JointStorage:
-            return self._planes_over(self.native)
-        # What _planes_over would do: most planes are made here, and a call takes its time.
-        make, parent, readonly = context.tensor_class, self.parent, _get_readonly(self)
-        made = [make(native, context, owner, parent, readonly) for native in self.native]
-        return tuple(made)  # type: ignore[arg-type]  # of the context's class
+        return self._planes_over(self.native)
 
     def _planes_over(
         self, natives: Sequence[Any], infos: Sequence[TensorInfo] | None = None
@@ -356,18 +394,13 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         make, readonly = context.tensor_class, _get_readonly(self)
         if infos is None and type(owner) is not JointStorage:  # the most frequent case
             made = [make(native, context, owner, parent, readonly) for native in natives]
-        elif infos is None:
-            keep = owner.keep
-            owners = keep if len(keep) == len(natives) else (owner,) * len(natives)
-            made = [
-                make(native, context, owner, parent, readonly)
-                for native, owner in zip(natives, owners)  # noqa: B905 - strict= takes its time
-            ]
         else:
             owners = owners_of_planes(owner, len(natives))
             made = [
                 make(native, context, owner, parent, readonly, info)
-                for native, owner, info in zip(natives, owners, infos, strict=True)
+                for native, owner, info in zip(
+                    natives, owners, infos or (None,) * len(natives), strict=True
+                )
             ]
         return tuple(made)  # type: ignore[arg-type]  # of the context's class
 
@@ -375,6 +408,23 @@ class Frame(Holder, DescribedFrame, TypedFrame[TensorT_co]):
         if key in self.context._handles:
             self.context.no_handle(key)
         raise UnknownNameError("handle of a " + type(self).__name__, key, ())
+
+
+def _why_not_one_array(frame: Any) -> str:
+    """Explain that the frame is not an array, and which expression gives its planes, which are."""
+    info = frame.meta.info
+    names = info.format.plane_names if isinstance(info, ImageInfo) else ()
+    count = len(names) or len(frame.planes)
+    planes = f"{count} plane{'s' * (count != 1)}"
+    listed = f" ({', '.join(names)})" if names else ""
+    # Memory of a context that is not the process's one of its type may lie on a device.
+    on_cpu = "frame" if frame.context.singleton else 'frame.map("cpu")'
+    which = "planes[0]" if count == 1 else "planes[i]"
+    what = f"{info} frame" if info is not None else "frame of tensors"
+    return (
+        f"this {what} in {frame.context.node} has {planes}{listed} and is not an array itself: "
+        f"pass {on_cpu}.{which}"
+    )
 
 
 _readonly: Any = Frame.readonly

@@ -17,14 +17,15 @@ from collections.abc import Sequence
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ClosedError
+from ...errors import ClosedError
+from .handles import check_handle_key
 from .loans import sweep_loans
 from .storage import NativeStorage, Storage, Uncopyable, outwards, publish, releasing, settle
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from .context import Context
+    from ..edges.context import Context
 
 __all__ = ["Holder", "are_gone", "memory_of", "read_slot"]
 
@@ -59,6 +60,23 @@ class Holder(Uncopyable):
     def closed(self) -> bool:
         """True if close() ended this object."""
         return False  # the class of a closed one says True
+
+    def handle(self, key: str | None = None) -> int:
+        """A native handle as an int; without a key, the one that the memory type is known by.
+
+        It stays with its owner and is valid while this object, or anything over its memory, lives.
+
+        Args:
+            key: a name of the table of handle keys, such as "cl_mem", "dma_fd" or "av_frame".
+
+        Raises:
+            UnknownNameError: there is no such handle here.
+        """
+        context = self.context
+        if key is None:
+            key = context.primary_handle
+        check_handle_key(key)
+        return self._handle(key)
 
     def flush(self) -> None:
         """Publish what was written through this mapping, without ending it."""
@@ -105,9 +123,10 @@ class Holder(Uncopyable):
         if kind is not None:
             _close(self._holders())
             return
-        owners = () if self._is_reading() else self._owners()
-        living = [weakref.ref(storage) for storage in outwards(owners)]
-        del owners
+        if self._is_reading():
+            self.close()
+            return
+        living = [weakref.ref(storage) for storage in outwards(self._owners())]
         try:
             self.close()
         finally:
@@ -117,6 +136,10 @@ class Holder(Uncopyable):
     def _is_reading(self) -> bool:
         """`readonly` as it was set: backends put a property before it that asks their framework."""
         return bool(read_slot(_readonly, self))
+
+    @abstractmethod
+    def _handle(self, key: str) -> int:
+        """The handle of that key, or UnknownNameError."""
 
     @abstractmethod
     def _owners(self) -> tuple[Any, ...]:

@@ -1,103 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays over memory that has an owner: numpy's, and those of backends that have only pointers."""
+"""PointerArray: an array of a backend that has only pointers, for the protocols here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from .._core.memory.info import TensorInfo
+from .._core.native.arrays import array_in, pinned_array
 from ..errors import LayoutError, NotHostVisibleError
-from .info import TensorInfo
-from .storage import Storage
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from .context import Context
-
-__all__ = ["PointerArray", "array_in", "arrays_in", "pinned_array"]
+__all__ = ["PointerArray"]
 
 
-_NO_BYTES = np.empty(0, np.uint8)
-
-
-class _Pinned:
-    """An address range as numpy sees it, and the object that keeps it valid."""
-
-    __slots__ = ("__array_interface__", "owner")
-
-    def __init__(self, interface: dict[str, Any], owner: object) -> None:
-        self.__array_interface__ = interface
-        self.owner = owner
-
-
-def pinned_array(interface: dict[str, Any], owner: object) -> np.ndarray[Any, Any]:
-    """The array that `interface` describes; it, and whatever is made from it, holds `owner`."""
-    return np.asarray(_Pinned(interface, owner))
-
-
-def array_in(storage: Storage, info: TensorInfo, offset: int = 0) -> np.ndarray[Any, Any]:
-    """The array of a layout in the bytes of a storage, which it holds.
-
-    Args:
-        storage: owner of memory that the CPU can use.
-        info: the layout. An array of elements below 8 bits is their bytes, in one row.
-        offset: bytes from the start of the storage to the first element.
-
-    Raises:
-        ValueError: the array would reach outside of the storage.
-    """
-    return _placed(np.asarray(storage) if storage.address else _NO_BYTES, info, offset)
-
-
-def arrays_in(
-    storage: Storage, places: Iterable[tuple[TensorInfo, int]]
-) -> tuple[np.ndarray[Any, Any], ...]:
-    """The arrays of several layouts in the bytes of one storage, such as the planes of a frame.
-
-    Args:
-        storage: as for `array_in`.
-        places: the layout of each, and its offset in bytes.
-
-    Raises:
-        ValueError: one of them would reach outside of the storage.
-    """
-    memory = np.asarray(storage) if storage.address else _NO_BYTES
-    return tuple([_placed(memory, info, offset) for info, offset in places])
-
-
-def _placed(memory: np.ndarray[Any, Any], info: TensorInfo, offset: int) -> np.ndarray[Any, Any]:
-    if info.dtype.packed:
-        if info.nbytes and not 0 <= offset <= memory.size - info.nbytes:  # a slice would be short
-            raise ValueError(_outside(info, offset, (0, info.nbytes), memory))
-        return memory[offset : offset + info.nbytes]
-    if not info.size:  # numpy checks the offset of an array without elements too
-        return np.ndarray(info.shape, info.dtype.carrier, memory)
-    if not memory.size:  # numpy takes a buffer of 0 bytes for one that is large enough
-        raise ValueError(_outside(info, offset, info.extent, memory))
-    try:
-        return np.ndarray(info.shape, info.dtype.carrier, memory, offset, info.strides)
-    except ValueError as error:  # numpy's names neither size; to look first would slow mappings
-        raise ValueError(_outside(info, offset, info.extent, memory)) from error
-
-
-def _outside(
-    info: TensorInfo, offset: int, extent: tuple[int, int], memory: np.ndarray[Any, Any]
-) -> str:
-    first, end = (offset + at for at in extent)
-    return (
-        f"{info} at offset {offset} needs bytes {first} to {end} of its storage, which has "
-        f"{memory.size} bytes that the CPU can use"
-    )
-
-
+@dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
 class PointerArray:
     """The native object of a backend whose framework has pointers, and no arrays.
 
-    It says where an array starts, what its layout is, and holds what keeps it. A subclass adds the
-    protocols by which the framework's libraries take it, such as `__cuda_array_interface__`.
+    A subclass adds the protocols by which the framework's libraries take it, such as
+    `__cuda_array_interface__`.
 
     Attributes:
         context: the context in which the pointer is valid.
@@ -105,39 +32,24 @@ class PointerArray:
         info: dtype, shape and strides in bytes.
         kind: what kind of memory it is, in the framework's words.
         pin: the owner of the memory. Holding the array holds the memory.
-        readonly: it may not be written through. Few frameworks have read-only memory of devices:
-            for the others this flag is all there is.
+        readonly: it may not be written through; for most devices this flag is all there is.
 
     Class attributes:
         host_kinds: the kinds of memory that the CPU can use where they are.
         not_host_visible: what `array()` says of other kinds.
     """
 
-    __slots__ = ("__weakref__", "address", "context", "info", "kind", "pin", "readonly")
+    context: Any
+    address: int
+    info: TensorInfo
+    kind: str
+    pin: Any
+    readonly: bool = False
 
     host_kinds: ClassVar[frozenset[str]] = frozenset()
     not_host_visible: ClassVar[str] = (
         'the CPU cannot read this memory in place: pass copy=True to map("cpu")'
     )
-
-    context: Context
-    pin: Storage
-
-    def __init__(
-        self,
-        context: Any,
-        address: int,
-        info: TensorInfo,
-        kind: str,
-        pin: Any,
-        readonly: bool = False,
-    ) -> None:
-        self.context = context
-        self.address = address
-        self.info = info
-        self.kind = kind
-        self.pin = pin
-        self.readonly = readonly
 
     @property
     def host_visible(self) -> bool:

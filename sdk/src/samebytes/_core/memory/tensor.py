@@ -3,46 +3,50 @@
 
 from __future__ import annotations
 
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from types import FunctionType, GenericAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
-from .._dtypes import DType
-from .._exchange import as_array, as_capsule
-from ..errors import NotHostVisibleError
-from .access import Access
-from .closing import Holder
-from .handles import check_handle_key
+from ..._dtypes import DType
+from ..._exchange import as_array, as_capsule
+from ...errors import NotHostVisibleError
+from ..edges.edge import Access, map_in_order
+from ..native.pointers import data_address
+from ..owner.closing import Holder
 from .info import TensorInfo
-from .ordering import map_in_order
-from .pointers import data_address
 
 if TYPE_CHECKING:
     from typing import Self
 
     import numpy as np
 
-    from .._cpu.tensor import CpuTensor
-    from .context import Context, Target
+    from ..._cpu.tensor import CpuTensor
+    from ..edges.context import Context, Target
+    from ..owner.storage import Storage
     from .frame import Frame
-    from .storage import Storage
-    from .typed import AnyTensor
 
-__all__ = ["Tensor"]
+__all__ = [
+    "AnyFrame",
+    "AnyTensor",
+    "FrameT_co",
+    "Tensor",
+    "TensorT_co",
+    "TypedContext",
+    "TypedFrame",
+]
 
 
 class Tensor(Holder):
     """One array in one memory type.
 
-    The core makes tensors; a backend subclasses this for its memory type and overrides
-    `_describe`, `_handle`, `host_array` and `wrap` where they differ.
+    A backend subclasses this for its memory type and overrides `_describe`, `_handle`,
+    `host_array` and `wrap` where they differ.
 
     Attributes:
         native: the framework's own object (numpy.ndarray, openvino.Tensor ...). Using it in the
             framework's API follows that API's rules.
         context: where the memory lives.
-        known_info: `info`, if it was given or asked for before, else None: then `native` says all.
-            For mappers: whether an array only carries the bits of another type (bfloat16), without
-            the cost of describing every array.
+        known_info: `info`, if it was given or asked for before, else None: then `native` says all,
+            and mappers need not describe it.
         parent: what map() was called on; for the planes of a mapped frame, that frame's parent.
         readonly: the tensor may not be written through. numpy enforces it, unless somebody calls
             `setflags(write=True)`; where a framework has no read-only memory, this flag is all
@@ -81,11 +85,8 @@ class Tensor(Holder):
         A subclass with a constructor of its own passes all of these arguments on.
 
         Args:
-            native: the framework's object.
-            context: where it lives.
+            native, context, parent, readonly: the attributes.
             owner: what keeps the bytes alive: a Storage, or any object that holds them.
-            parent: what map() was called on, or None.
-            readonly: writing is not allowed.
             info: the layout, or None to ask `_describe` when it is needed.
             made: the storages that close() ends.
         """
@@ -99,8 +100,8 @@ class Tensor(Holder):
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        # The interpreter adapts a function's slot stores to one class. Shared by all classes,
-        # the constructor would be adapted again at each hop: a quarter of a map().
+        # The interpreter adapts a function's slot stores to one class: shared by all, the
+        # constructor would be adapted again at each hop, a quarter of a map().
         shared = cls.__init__
         if "__init__" not in vars(cls) and shared.__qualname__ == "Tensor.__init__":
             own = FunctionType(shared.__code__.replace(), shared.__globals__)
@@ -119,8 +120,6 @@ class Tensor(Holder):
         parent: Tensor | Frame | None = None,
     ) -> Self:
         """For backends: a tensor over memory that belongs to somebody else, such as the user.
-
-        close() drops it and releases nothing.
 
         Args:
             native: the framework's object; of what a user wraps, that very object.
@@ -145,8 +144,6 @@ class Tensor(Holder):
         info: TensorInfo | None = None,
     ) -> Self:
         """For backends: a tensor over memory that was made for it, such as `allocate` makes.
-
-        close() drops the storage, and says whether it is gone.
 
         Args:
             native: the framework's object, which holds `storage`.
@@ -190,23 +187,6 @@ class Tensor(Holder):
     def strides(self) -> tuple[int, ...] | None:
         """Bytes between elements along each axis; None without a linear layout."""
         return self.info.strides
-
-    def handle(self, key: str | None = None) -> int:
-        """A native handle as an int; without a key, the memory type's own.
-
-        It stays with its owner and is valid while this tensor, or anything over its memory, lives.
-
-        Args:
-            key: which handle, such as "cl_mem" or "dma_fd"; by default the one that the memory type
-                is known by ("data" of the CPU: the address).
-
-        Raises:
-            UnknownNameError: this tensor has no such handle.
-        """
-        if key is None:
-            key = self.context.primary_handle
-        check_handle_key(key)
-        return self._handle(key)
 
     @overload
     def map(
@@ -299,7 +279,6 @@ class Tensor(Holder):
         return TensorInfo.of(self.host_array())
 
     def _handle(self, key: str) -> int:
-        """The handle of that key, or UnknownNameError."""
         if key == "data":
             return data_address(self.host_array())
         return self.context.no_handle(key)
@@ -317,3 +296,38 @@ class Tensor(Holder):
 
     def _holders(self) -> list[Holder]:
         return [self]
+
+
+# For type checkers: with `class ToyContext(Context["ToyTensor", "ToyFrame"])`, `map(ToyContext)`
+# returns a ToyTensor. At run time the parameters do nothing.
+if TYPE_CHECKING:
+    # Defaults of type variables are in typing from Python 3.13 on. The checkers know this module
+    # without its being installed.
+    from typing_extensions import TypeVar
+
+    from .frame import Frame
+
+    TensorT_co = TypeVar("TensorT_co", bound=Tensor, default=Tensor, covariant=True)
+    FrameT_co = TypeVar("FrameT_co", bound=Frame, default=Frame[TensorT_co], covariant=True)
+    # Those of functions.
+    AnyTensor = TypeVar("AnyTensor", bound=Tensor, default=Tensor)
+    AnyFrame = TypeVar("AnyFrame", bound=Frame, default=Frame)
+
+    class TypedFrame(Generic[TensorT_co]):
+        """The base of Frame: its parameter is the class of its planes."""
+
+    class TypedContext(Generic[TensorT_co, FrameT_co]):
+        """The base of Context: its parameters are the classes of its tensors and frames."""
+
+else:
+    from typing import TypeVar
+
+    TensorT_co = FrameT_co = AnyTensor = AnyFrame = TypeVar("AnyTensor")
+
+    class TypedFrame:
+        """See above; subscripting leaves the class as it is."""
+
+        __slots__ = ()
+        __class_getitem__ = classmethod(GenericAlias)
+
+    TypedContext = TypedFrame

@@ -1,15 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MapperSpec and Transfer: what a plugin declares about an edge."""
+"""Declaration of an edge by a plugin, the access modes, and the queue of map(queue=)."""
 
 from __future__ import annotations
 
 import enum
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
-from .access import ACCESS_MODES, Access
+from ...errors import NoRouteError, UnknownNameError
 
-__all__ = ["MapperSpec", "Transfer"]
+__all__ = [
+    "ACCESS_MODES",
+    "Access",
+    "MapperSpec",
+    "Transfer",
+    "check_access",
+    "map_in_order",
+    "ordering_queue",
+]
+
+
+Access = Literal["r", "w", "rw"]
+"""The kind of access that a mapping gives.
+
+"r" reads. "w" writes every byte: the old contents are undefined in the mapping. "rw" reads and
+writes.
+"""
+
+ACCESS_MODES: tuple[Access, ...] = get_args(Access)
+
+
+def check_access(access: str) -> None:
+    """Raise UnknownNameError unless `access` is a mode.
+
+    Args:
+        access: "r", "w" or "rw".
+
+    Raises:
+        UnknownNameError: it is none of them.
+    """
+    if access not in ACCESS_MODES:
+        raise UnknownNameError("access mode", str(access), ACCESS_MODES)
 
 
 class Transfer(enum.Enum):
@@ -84,3 +116,43 @@ class MapperSpec:
         return self.level == level or (
             level == "frame" and self.level == "tensor" and self.per_plane
         )
+
+
+# The queue, and whether an edge took it. Not an argument of connect(): few edges have a use for it,
+# and each hop would pay for it.
+_current: ContextVar[list[Any] | None] = ContextVar("samebytes_ordering", default=None)
+
+
+def ordering_queue() -> Any:
+    """The queue that the caller of map() passed, or None: then the edge must be synchronous.
+
+    For `MemoryMapper.connect`. An edge that is given a queue enqueues there and does not wait; it
+    keeps the queue for what it must enqueue when the mapping is flushed or released.
+    """
+    ordering = _current.get()
+    if ordering is None:
+        return None
+    ordering[1] = True
+    return ordering[0]
+
+
+def map_in_order(item: Any, target: Any, access: Any, copy: bool, queue: Any) -> Any:
+    """`item.map(...)` with the hand-over left to the owner of `queue`.
+
+    Raises:
+        NoRouteError: no edge of the route uses a queue.
+    """
+    ordering = [queue, False]
+    # Set in a copy, which ends with the call: an exception of a signal handler before a reset would
+    # leave the queue to all later mappings.
+    here = copy_context()
+    here.run(_current.set, ordering)
+    mapped = here.run(item.map, target, access, copy=copy)
+    # Where nothing was mapped, no edge was asked, and what is pending may still have to be ordered.
+    unmoved = mapped.context is item.context
+    if not ordering[1] and not (unmoved and item.context.order(item, queue)):
+        node = mapped.context.node
+        mapped.close()
+        reason = "no edge of this route uses a queue: leave queue= out"
+        raise NoRouteError(item.context.node, node, [reason])
+    return mapped

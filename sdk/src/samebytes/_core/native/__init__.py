@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays, pointers, libraries and descriptors, as C and the system have them."""

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of numpy over memory that has an owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..memory.info import TensorInfo
+from ..owner.storage import Storage
+
+if TYPE_CHECKING:
+    pass
+
+
+__all__ = ["array_in", "arrays_in", "pinned_array"]
+
+
+_NO_BYTES = np.empty(0, np.uint8)
+
+
+class _Pinned:
+    """An address range as numpy sees it, and the object that keeps it valid."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, interface: dict[str, Any], owner: object) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def pinned_array(interface: dict[str, Any], owner: object) -> np.ndarray[Any, Any]:
+    """The array that `interface` describes; it, and whatever is made from it, holds `owner`."""
+    return np.asarray(_Pinned(interface, owner))
+
+
+def array_in(storage: Storage, info: TensorInfo, offset: int = 0) -> np.ndarray[Any, Any]:
+    """The array of a layout in the bytes of a storage, which it holds.
+
+    Args:
+        storage: owner of memory that the CPU can use.
+        info: the layout. An array of elements below 8 bits is their bytes, in one row.
+        offset: bytes from the start of the storage to the first element.
+
+    Raises:
+        ValueError: the array would reach outside of the storage.
+    """
+    return _placed(np.asarray(storage) if storage.address else _NO_BYTES, info, offset)
+
+
+def arrays_in(
+    storage: Storage, places: Iterable[tuple[TensorInfo, int]]
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """The arrays of several layouts in the bytes of one storage, such as the planes of a frame.
+
+    Args:
+        storage: as for `array_in`.
+        places: the layout of each, and its offset in bytes.
+
+    Raises:
+        ValueError: one of them would reach outside of the storage.
+    """
+    memory = np.asarray(storage) if storage.address else _NO_BYTES
+    return tuple([_placed(memory, info, offset) for info, offset in places])
+
+
+def _placed(memory: np.ndarray[Any, Any], info: TensorInfo, offset: int) -> np.ndarray[Any, Any]:
+    if info.dtype.packed:
+        if info.nbytes and not 0 <= offset <= memory.size - info.nbytes:  # a slice would be short
+            raise ValueError(_outside(info, offset, (0, info.nbytes), memory))
+        return memory[offset : offset + info.nbytes]
+    if not info.size:  # numpy checks the offset of an array without elements too
+        return np.ndarray(info.shape, info.dtype.carrier, memory)
+    if not memory.size:  # numpy takes a buffer of 0 bytes for one that is large enough
+        raise ValueError(_outside(info, offset, info.extent, memory))
+    try:
+        return np.ndarray(info.shape, info.dtype.carrier, memory, offset, info.strides)
+    except ValueError as error:  # numpy's names neither size; to look first would slow mappings
+        raise ValueError(_outside(info, offset, info.extent, memory)) from error
+
+
+def _outside(
+    info: TensorInfo, offset: int, extent: tuple[int, int], memory: np.ndarray[Any, Any]
+) -> str:
+    first, end = (offset + at for at in extent)
+    return (
+        f"{info} at offset {offset} needs bytes {first} to {end} of its storage, which has "
+        f"{memory.size} bytes that the CPU can use"
+    )
