@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+import samebytes.elements as el
 from samebytes._plugins import discovery
 from samebytes._plugins.distributions import Entry, entries, install_hint
 from samebytes.errors import (
@@ -341,6 +342,9 @@ def test_a_plugin_of_this_project_that_is_missing_says_how_to_get_it(
         sb.tensor(np.zeros(3)).map("alpha")
     with pytest.raises(UnknownNameError, match=re.escape(install_hint("openvino"))):
         sb.context("openvino:GPU")
+    assert install_hint("ring") == install_hint("ipc") != ""
+    with pytest.raises(UnknownNameError, match=re.escape(install_hint("ring"))):
+        el.create("ring.sink", "@nowhere")
 
 
 def test_importing_imports_no_machinery(site: Site) -> None:

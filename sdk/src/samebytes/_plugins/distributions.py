@@ -87,7 +87,11 @@ def _problem(point: Any) -> str | None:
     return f"its entry point {point.name} = {point.value!r} does not name a module"
 
 
+# Plugins that are called otherwise than the extra that brings them.
+_BROUGHT_BY = {"ring": "ipc"}
+
+
 def install_hint(name: str) -> str:
     """The command that installs a plugin or command of this project, or "" if it is not one."""
-    extra = name.replace("_", "-")  # as Provides-Extra spells it
+    extra = _BROUGHT_BY.get(name, name.replace("_", "-"))  # as Provides-Extra spells it
     return working(f'pip install "samebytes[{extra}]"') if extra in extras() else ""
