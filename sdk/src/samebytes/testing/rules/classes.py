@@ -161,8 +161,8 @@ def element_class(spec: ElementSpec, plugin: str) -> str:
     if not hasattr(cls, "function"):  # of a decorated function, that is what it does
         _overrides(cls, kind, cls._samebytes_work)
     owner, _, own = spec.name.partition(".")
-    # The built-in backend has those that need no framework, named after what they write or read.
-    if (owner != plugin and plugin != _BUILT_IN) or not own:
+    # The built-in backend has those that need no framework, named after what they do or write.
+    if plugin != _BUILT_IN and (owner != plugin or not own):
         raise BrokenRule(f"{spec.name!r} does not begin with {plugin!r} and a dot")
     if not spec.summary:
         raise BrokenRule("its summary is empty: lists have nothing to say of it")
