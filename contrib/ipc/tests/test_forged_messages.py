@@ -127,6 +127,7 @@ WRONG_ENTRIES: list[tuple[str, object, str]] = [
     ("frame.entries.0.tensor", {"dtype": "bool", "shape": [1], "data": "Ag=="},
      "frame.entries[0].tensor.data"),
     ("frame.entries.0.tensor.shape", [3], "frame.entries[0].tensor.data"),
+    ("frame.entries.0.tensor.shape", [1], "frame.entries[0].tensor.data"),
     ("frame.entries.0.tensor.shape", [-1], "frame.entries[0].tensor.shape[0]"),
     ("frame.entries.0.tensor.shape", [1] * 17, "frame.entries[0].tensor.shape"),
     ("frame.entries.0.tensor.shape", [0, (1 << 31) - 1, (1 << 31) - 1],
