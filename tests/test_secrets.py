@@ -23,8 +23,21 @@ FORMS = (
     "rtspsrc location=rtsp://admin:{}@127.0.0.1:9/live user-pw={} timeout=1 ! fakesink",
     'rtspsrc location=rtsp://127.0.0.1:9/live user-pw="{}" ! decodebin ! nothing password={}',
     "souphttpsrc location=http://127.0.0.1:9/?password={} ! decodebin",
+    'souphttpsrc location=http://127.0.0.1:9/ cookies="a={}" ! nothing',
+    "rtspsrc location=rtsp://127.0.0.1:9/ user-id=a user-pw=a&{} ! nothing",
+    r"rtspsrc location=rtsp://127.0.0.1:9/ user-id=a user-pw=my\ {} ! nothing",
+    "rtsp://{}@127.0.0.1:9/live",
+    "srt://127.0.0.1:9?streamid=read:cam:user:{}",
+    "http://127.0.0.1:9/?userpass=admin:{}&pas={}",
 )
-OPTIONS = {"password": SECRET, "headers": f"Authorization: Basic {SECRET}\r\n"}
+OPTIONS = {
+    "password": SECRET,
+    "headers": f"Authorization: Basic {SECRET}\r\nX-My: {SECRET}\r\n",
+    "cookies": f"session={SECRET}; path=/",
+    "key": SECRET,
+    "decryption_keys": f"1={SECRET}",
+    "srtp_out_params": SECRET,
+}
 QUICK = {"timeout": 0.5, "reconnect": 1, "pause": 0.0}
 
 
@@ -121,5 +134,5 @@ def test_no_frame_shows_a_secret() -> None:
     add(frame, identity)
     frame.metadata["tags"] = {"location": PurePath(FORMS[1].replace("{}", SECRET)).as_posix()}
     line = to_json(frame, add_empty_results=True)
-    assert "admin:...@127.0.0.1" in line
+    assert "//...@127.0.0.1" in line
     assert SECRET not in line + repr(identity)

@@ -305,7 +305,7 @@ def what_is_secret_is_shown_nowhere() -> None:
     with pytest.raises(ElementError) as e:
         sbr.Pipeline(Pictures(), unreachable).run()
     texts = "".join([*traceback.format_exception(e.value), *e.value.__notes__])
-    assert "me:...@camera" in texts
+    assert "rtsp://...@camera" in texts
     assert "s3cr" + "et" not in texts
 
 

@@ -80,9 +80,10 @@ class Parameter:
                 check_range(found, self.range)
             if self.choices is not None and found not in self.choices:
                 raise ValueError(value)
+            return found
         except NOT_ONE:
-            raise ParameterError(element, self.name, value, self._expected(value)) from None
-        return found
+            pass  # its error has the value as it was written, secrets too
+        raise ParameterError(element, self.name, value, self._expected(value))
 
     def _expected(self, value: Any) -> str:
         """The accepted values, with the choice that a misspelt value probably meant."""
@@ -102,7 +103,9 @@ class Parameter:
         try:
             value = parsed(text, self.type, self.choices)
         except NOT_ONE:
-            raise ParameterError(element, self.name, text, self._expected(text)) from None
+            value = NOT_ONE
+        if value is NOT_ONE:
+            raise ParameterError(element, self.name, text, self._expected(text))
         return self.check(element, value)
 
 
