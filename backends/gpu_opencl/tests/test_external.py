@@ -113,8 +113,8 @@ def test_who_closes_the_descriptor(
     opencl: Any, dma: Any, monkeypatch: pytest.MonkeyPatch, takes: bool
 ) -> None:
     """Once for each driver it is found out whether it closes what it imports."""
-    made: list[int] = []
-    make = _external._make
+    made, others = list[int](), list[int]()
+    make, null = _external._make, Fd(os.open(os.devnull, os.O_RDONLY))
 
     def driver(
         context: Any, nbytes: int, readonly: bool, properties: tuple[int, ...]
@@ -124,8 +124,9 @@ def test_who_closes_the_descriptor(
         def import_and_close(cell: Any) -> None:
             import_(cell)
             made.append(properties[1])
-            if takes:
-                os.close(properties[1])
+            if takes:  # and another file gets the number, which nobody else may close now
+                os.dup2(null.fileno(), properties[1])
+                others.append(properties[1])
 
         return import_and_close
 
@@ -137,6 +138,9 @@ def test_who_closes_the_descriptor(
         with source.map(opencl, "rw"):
             pass
     assert list(_external._taking.values()) == [takes]
+    assert len(others) == (4 if takes else 0)
+    for number in others:
+        os.close(number)
     assert open_descriptors() == before
     own = source.handle("dma_fd")
     assert [number == own for number in made] == [False] + [not takes] * 3
