@@ -17,7 +17,7 @@ import pytest
 from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
 import samebytes as sb
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import CopyRequiredError, UnsupportedObjectError
 from samebytes.formats import LUMA_WEIGHTS
 from samebytes.testing import assert_no_garbage
 from samebytes_ffmpeg._pyav import frame_address
@@ -216,11 +216,13 @@ class TestMemory:
         made = sb.frame(pixels[::-1], format="RGB").convert("BGR24")
         assert np.array_equal(made[0].native, pixels[::-1, :, ::-1])
 
-    def test_rows_with_gaps_are_refused(self) -> None:
-        pixels = np.zeros((48, 64, 2, 3), np.uint8)
+    def test_rows_with_gaps_need_a_copy(self) -> None:
+        pixels = np.random.default_rng(0).integers(0, 256, (48, 64, 2, 3), np.uint8)
         frame = sb.frame(pixels[:, :, 0], format="RGB")
-        with pytest.raises(UnsupportedObjectError, match="the elements of a row have gaps"):
-            frame.convert("NV12", by="ffmpeg")
+        with pytest.raises(CopyRequiredError, match="the elements of a row have gaps"):
+            frame.convert("BGR24", by="ffmpeg")
+        made = frame.convert("BGR24", by="ffmpeg", copy=True)
+        assert np.array_equal(made[0].native, pixels[:, :, 0, ::-1])
 
     @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
     @pytest.mark.parametrize("format_", ["I420", "NV12", "YUY2", "RGB", "GRAY8", "P010", "I422"])
@@ -302,7 +304,7 @@ _AT_THE_END = """
 import ctypes, mmap, sys
 import numpy as np
 import samebytes as sb
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import CopyRequiredError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
 
 libc = ctypes.CDLL(None, use_errno=True)

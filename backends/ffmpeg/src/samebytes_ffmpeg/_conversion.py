@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 from typing import Any
 
@@ -19,12 +20,15 @@ from samebytes.plugins import (
     data_address,
 )
 
-from ._avutil import get_pix_fmt
+from ._avutil import FRAME_HEAD, get_pix_fmt
 from ._from_cpu import row_distances
+from ._layouts import image_locations
 from ._pixel_formats import Palette, pixel_format_name
+from ._pyav import frame_address
 from ._swscale import FLAGS, MATRICES, Planes, Scaler, reads, writes
+from ._to_cpu import arrays_on
 
-__all__ = ["SwscaleConversion"]
+__all__ = ["FrameConversion", "SwscaleConversion"]
 
 _Array = np.ndarray[Any, Any]
 
@@ -32,6 +36,8 @@ _BEYOND = 64
 """Bytes that libswscale reads behind the last pixel of a plane, at most: a register of AVX-512."""
 
 _PAGE = mmap.PAGESIZE
+
+_head_at = (ctypes.c_ubyte * FRAME_HEAD.size).from_address
 
 _STEP = 16
 """Rows by which a picture may be cut without another dither: its patterns have 8 rows, and chroma
@@ -136,9 +142,13 @@ class SwscaleConversion(Conversion):
         else:
             height = self.source.image.height
             written = self._scaler.scale(self._source, 0, height, self._target)
-        if written != self.target.image.height:
-            rows = f"{written} of {self.target.image.height} rows"
-            raise NativeError("sws_scale", 0, f"it wrote {rows}")
+        self._check(written)
+
+    def _check(self, written: int) -> None:
+        """Raise NativeError if so many rows are not all."""
+        rows = self.target.image.height
+        if written != rows:
+            raise NativeError("sws_scale", 0, f"it wrote {written} of {rows} rows")
 
     def _in_two(self, arrays: tuple[_Array, ...]) -> int:
         """Convert with the last rows in memory of ours: none is known to follow them.
@@ -163,6 +173,26 @@ class SwscaleConversion(Conversion):
         self._source.set(list(map(data_address, last)), [rows.strides[0] for rows in last])
         rest = self.source.image.height - cut
         return written + self._scaler.scale(self._source, cut, rest, self._target)
+
+
+class FrameConversion(SwscaleConversion):
+    """The same for av frames, whose AVFrame says where the planes are."""
+
+    def run(self, source: Frame[Any], target: Frame[Any]) -> None:
+        """Convert one picture."""
+        native = source.native
+        address = frame_address(native)
+        head = FRAME_HEAD.unpack(_head_at(address))
+        planes = image_locations(head[12], head[9], head[10], *head[4:8]).planes
+        for pointer, place in zip(head, planes, strict=False):
+            if not pointer or (pointer + place.info.extent[1] - 1) % _PAGE + _BEYOND >= _PAGE:
+                self._convert(arrays_on(native, False), target.native)
+                return
+        new: tuple[_Array, ...] = target.native
+        self._target.set(list(map(data_address, new)), [array.strides[0] for array in new])
+        self._source.set(head[:4], head[4:8])
+        height = self.source.image.height
+        self._check(self._scaler.scale(self._source, 0, height, self._target))
 
 
 def _is_limited_gray(*pictures: PictureInfo) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
@@ -87,13 +88,24 @@ def chroma_location(frame: Any) -> str | None:
 
 
 def _colors(frame: Any) -> Colorimetry:
-    full = frame.format in FULL_RANGE_FORMATS or frame.color_range == _FULL
+    return _colors_of(
+        frame.format in FULL_RANGE_FORMATS, frame.color_range, frame.color_primaries,
+        frame.color_trc, frame.colorspace, frame.chroma_location,
+    )  # fmt: skip
+
+
+@lru_cache
+def _colors_of(
+    full: bool, range_: int, primaries: int, transfer: int, matrix: int, chroma: int
+) -> Colorimetry:
+    """The colours of FFmpeg's numbers; all frames of a stream have the same."""
+    full = full or range_ == _FULL
     return Colorimetry.from_code_points(
-        full_range=full if full or frame.color_range == _LIMITED else None,
-        primaries=frame.color_primaries,
-        transfer=frame.color_trc,
-        matrix=frame.colorspace,
-        chroma_location=frame.chroma_location - _CHROMA_BASE,
+        full_range=full if full or range_ == _LIMITED else None,
+        primaries=primaries,
+        transfer=transfer,
+        matrix=matrix,
+        chroma_location=chroma - _CHROMA_BASE,
     )
 
 
@@ -126,7 +138,7 @@ def read_meaning(native: VideoFrame | AudioFrame, side_data: Mapping[str, bytes]
     ratio = sample_aspect(frame)
     if ratio is not None:
         found["sample_aspect_ratio"] = ratio
-    return found | entries_in(side_data)
+    return found | entries_in(side_data) if side_data else found
 
 
 def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) -> None:

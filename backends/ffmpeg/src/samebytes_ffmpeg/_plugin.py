@@ -188,11 +188,12 @@ def samebytes_elements() -> list[ElementSpec]:
 
 @hookimpl
 def samebytes_converters() -> list[ConverterSpec]:
-    """libswscale, which reads and writes memory of the CPU."""
+    """libswscale, which reads av frames and memory of the CPU."""
     return [
         ConverterSpec(
-            node="cpu",
-            converter="samebytes_ffmpeg._conversion:SwscaleConversion",
+            node=node,
+            converter=f"samebytes_ffmpeg._conversion:{name}",
             summary="libswscale",
         )
+        for node, name in (("ffmpeg", "FrameConversion"), ("cpu", "SwscaleConversion"))
     ]

@@ -90,14 +90,14 @@ def choose(
     by: str | None,
     *,
     copy: bool,
-    not_by: dict[str, str] | None = None,
+    not_by: dict[ConverterSpec, str] | None = None,
 ) -> Way:
     """The cheapest way from one kind of picture to another.
 
     Args:
         origin: a frame, whose own layout counts then, or where frames are.
         by: the plugin whose converter it must be, or None.
-        not_by: the plugins that have refused the frame, and why.
+        not_by: the converters that have refused the frame, and why.
 
     Raises:
         CopyRequiredError: a converter takes it, but cannot read it without a copy.
@@ -107,27 +107,30 @@ def choose(
     reasons = dict(not_by or {})
     needs_copy: CopyRequiredError | None = None
     found: list[tuple[float, str, ConverterSpec]] = []
-    for plugin, spec in _converters(by):
-        if plugin in reasons:
+    plugins = {spec: plugin for plugin, spec in _converters(by)}
+    for spec, plugin in plugins.items():
+        if spec in reasons:
             continue
         try:
             there = route(origin, spec.node, level="frame", format=source.image.format, copy=copy)
         except RouteError as error:
-            reasons[plugin] = str(error)
+            reasons[spec] = str(error)
             if isinstance(error, CopyRequiredError):
                 needs_copy = needs_copy or error
             continue
         found.append((there.cost + spec.cost, plugin, spec))
-    for _, plugin, spec in sorted(found, key=lambda one: one[:2]):
+    for _, plugin, spec in sorted(found, key=lambda one: (*one[:2], one[2].node)):
         try:
             kind = load_class(spec.converter, plugin, Conversion)
             return Way(plugin, spec, lambda k=kind: k(source, target, method), source, target)  # type: ignore[misc]  # a default
         except (Refused, PluginError) as error:
-            reasons[plugin] = str(error)
+            reasons[spec] = str(error)
     if needs_copy is not None:
         raise needs_copy
-    lines = "".join(f"\n  - {plugin}: {working(why)}" for plugin, why in sorted(reasons.items()))
-    raise UnsupportedObjectError(f"nothing that is installed converts {source} to {target}:{lines}")
+    lines = sorted({f"\n  - {plugins[spec]}: {working(why)}" for spec, why in reasons.items()})
+    raise UnsupportedObjectError(
+        f"nothing that is installed converts {source} to {target}:{''.join(lines)}"
+    )
 
 
 def _converters(by: str | None) -> Iterator[tuple[str, ConverterSpec]]:

@@ -15,6 +15,7 @@ from .picture import picture_of, wanted
 
 if TYPE_CHECKING:
     from .._core.memory.frame import Frame
+    from .._plugins.specs import ConverterSpec
 
 __all__ = ["convert_frame", "forget"]
 
@@ -59,12 +60,12 @@ def convert_frame(
         _ways[key] = way
     if way is None:
         return frame.map("cpu", "r", copy=copy)
-    refused: dict[str, str] = {}
+    refused: dict[ConverterSpec, str] = {}
     while True:
         try:
             return way.run(frame, take, copy)
         except (RouteError, Refused) as error:
-            refused[way.plugin] = str(error)
+            refused[way.spec] = str(error)
         way = choose(frame, way.source, way.target, method, by, copy=copy, not_by=refused)
 
 

@@ -77,7 +77,8 @@ class Memory:
                     self._known.popitem(last=False)
             else:
                 self._known.move_to_end(key)
-        return frames.lend() or new_frame(*key)
+        lent = frames.lend()
+        return new_frame(*key) if lent is None else lent
 
     def clear(self) -> None:
         """Let go of the frames; those that are held live on with their holders."""

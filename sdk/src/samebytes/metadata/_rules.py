@@ -121,7 +121,7 @@ def meta_of_warped(
         size = None if whole else (width, height)
         regions.append(_placed(_turned(r, moved), left, top, right, bottom, size))
     entries = entries_of(meta) if whole else _entries_of_part(meta, transform)
-    made = _made(meta, ImageInfo(image.format, width, height), entries, regions)
+    made = _made(meta, ImageInfo.of(image.format, width, height), entries, regions)
     if not whole or height != image.height:
         made.metadata.pop("repeat_fields", None)
         if "field_order" in made.metadata:

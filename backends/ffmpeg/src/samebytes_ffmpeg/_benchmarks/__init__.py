@@ -11,6 +11,7 @@ _HOST = "samebytes_ffmpeg._benchmarks.host"
 _DEVICES = "samebytes_ffmpeg._benchmarks.devices"
 _SIZES = ((1920, 1080), (640, 360), (3840, 2160), (7680, 4320))
 _SMALL = ((640, 360),)
+_PICTURES = ((1280, 720), (1920, 1080), (640, 360))
 
 BENCHMARKS = [
     Benchmark(
@@ -49,6 +50,22 @@ BENCHMARKS = [
         make=f"{_HOST}:asked_while_mapped",
         goal_us=3,
         alone="PyAV does not say it",
+    ),
+    Benchmark(
+        name="frame.convert, I420 to RGB",
+        what="A decoded frame of I420 is converted to RGB",
+        make=f"{_HOST}:to_rgb",
+        sizes=_PICTURES,
+        beside="VideoReformatter.reformat() of one that is kept, in one thread",
+        goal=1.5,
+    ),
+    Benchmark(
+        name="frame.convert, I420 to RGB of half the size",
+        what="A decoded frame of I420 is scaled to half the size, as RGB,",
+        make=f"{_HOST}:to_half_rgb",
+        sizes=_PICTURES,
+        beside="VideoReformatter.reformat() of one that is kept, in one thread",
+        goal=1.5,
     ),
     Benchmark(
         name="ffmpeg:VAAPI -> vaapi",

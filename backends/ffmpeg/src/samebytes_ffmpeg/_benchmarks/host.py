@@ -7,11 +7,20 @@ from typing import Any
 
 import av
 import numpy as np
+from av.video.reformatter import VideoReformatter
 
 import samebytes as sb
 from samebytes.benchmarks import Ways, check_way
 
-__all__ = ["asked", "asked_while_mapped", "from_cpu", "plane_to_cpu", "to_cpu"]
+__all__ = [
+    "asked",
+    "asked_while_mapped",
+    "from_cpu",
+    "plane_to_cpu",
+    "to_cpu",
+    "to_half_rgb",
+    "to_rgb",
+]
 
 
 def _array_of(plane: Any) -> np.ndarray[Any, Any]:
@@ -67,3 +76,29 @@ def asked_while_mapped(width: int, height: int) -> Ways:
     frame = sb.frame(av.VideoFrame(width, height, "yuv420p"))
     mapped = frame.map("cpu")
     return Ways(ours=lambda: (frame.readonly, mapped))
+
+
+def to_rgb(width: int, height: int) -> Ways:
+    """The size stays."""
+    return _converting(width, height, width, height)
+
+
+def to_half_rgb(width: int, height: int) -> Ways:
+    """Half the size."""
+    return _converting(width, height, width // 2, height // 2)
+
+
+def _converting(width: int, height: int, new_width: int, new_height: int) -> Ways:
+    native = av.VideoFrame(width, height, "yuv420p")
+    for plane in sb.frame(native).map("cpu", "w"):
+        plane.native[...] = np.random.default_rng(0).integers(0, 256, plane.shape)
+    kept = VideoReformatter()
+    size = new_width, new_height
+    # Older ones have one thread, and no argument for it.
+    one: dict[str, Any] = {"threads": 1} if "threads" in (kept.reformat.__doc__ or "") else {}
+    return Ways(
+        ours=lambda: sb.frame(native).convert("RGB24", *size),
+        by_hand=lambda: kept.reformat(native, *size, "rgb24", **one),
+        copying=lambda: kept.reformat(native, *size, "rgb24", **one).to_ndarray(),
+        cpu_time=True,
+    )
