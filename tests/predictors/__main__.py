@@ -24,14 +24,23 @@ import openvino
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_opencv
-from samebytes.metadata import InferenceResult, find
+from samebytes.metadata import Classification, InferenceResult, find
 from samebytes_openvino import OpenVINOInfer
 
 Array = np.ndarray[Any, Any]
 MODELS = ("yolov5n", "yolov8n", "yolo11n", "yolo26n", "yolo26n-end2end", "yolov8n-pose",
-          "yolov8n-seg", "rtdetr-l")  # fmt: skip
+          "yolov8n-seg", "yolov8n-obb", "yolo26n-obb-end2end", "yolov8n-cls",
+          "rtdetr-l")  # fmt: skip
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
 SIZE = (320, 224)
+PICTURE = (853, 480)
+# Ultralytics cuts padding off masks by whole pixels of theirs, which are twelve of the picture.
+UNPADDED = (640, 448)
+
+
+def size_of(name: str) -> tuple[int, int]:
+    """(width, height) of a model's image."""
+    return {"rtdetr-l": (320, 320), "yolov8n-cls": (224, 224)}.get(name, SIZE)
 
 
 def picture(random: np.random.Generator, width: int, height: int) -> Array:
@@ -54,7 +63,7 @@ def exported(name: str, folder: Path) -> Path:
     torch.manual_seed(0)
     kind = ultralytics.RTDETR if name.startswith("rtdetr") else ultralytics.YOLO
     model: Any = kind(name.removesuffix("-end2end") + ".yaml")
-    size = (320, 320) if name.startswith("rtdetr") else SIZE
+    size = size_of(name)
     random = np.random.default_rng(1)
     for layer in model.model.modules():
         if isinstance(layer, torch.nn.BatchNorm2d):
@@ -69,18 +78,23 @@ def exported(name: str, folder: Path) -> Path:
     return Path(model.export(format="openvino", imgsz=[size[1], size[0]], **options)).absolute()
 
 
-def predicted(name: str, made: Path, pixels: Array) -> tuple[Any, float]:
-    """What Ultralytics finds, and the confidence at which it finds some 60 things."""
+def predictor(name: str, made: Path) -> Any:
+    """Ultralytics' own user of a model."""
     ultralytics: Any = import_module("ultralytics")
     kind = ultralytics.RTDETR if name.startswith("rtdetr") else ultralytics.YOLO
-    model: Any = kind(str(made))
-    size = 320 if name.startswith("rtdetr") else [SIZE[1], SIZE[0]]
+    return kind(str(made))
+
+
+def predicted(name: str, made: Path, pixels: Array) -> tuple[Any, float]:
+    """What Ultralytics finds, and the confidence at which it finds some 60 things."""
+    model, size = predictor(name, made), [*reversed(size_of(name))]
     confidence = 1e-4
     for _ in range(2):
         found = model.predict(
-            pixels, conf=confidence, imgsz=size, verbose=False, device="cpu", max_det=300
-        )[0]
-        scores = np.sort(found.boxes.conf.numpy())
+            pixels, conf=confidence, imgsz=size, verbose=False, device="cpu", max_det=300,
+            retina_masks=True,
+        )[0]  # fmt: skip
+        scores = np.sort((found.boxes if found.obb is None else found.obb).conf.numpy())
         if len(scores) <= 100:
             break
         confidence = float(scores[-60] + scores[-61]) / 2  # between two
@@ -89,44 +103,122 @@ def predicted(name: str, made: Path, pixels: Array) -> tuple[Any, float]:
 
 def compared(name: str) -> str:
     """How far apart both are: "yolov8n: 60 objects, 0.001 pixels, 0.00001 of the score"."""
-    pixels = picture(np.random.default_rng(0), 853, 480)
+    if name.endswith("-cls"):
+        return classified(name)
+    size = UNPADDED if name.endswith("-seg") else PICTURE
+    pixels = picture(np.random.default_rng(0), *size)
     with tempfile.TemporaryDirectory() as folder:
         made = exported(name, Path(folder))
         found, confidence = predicted(name, made, pixels)
-        path = next(made.glob("*.xml"))
-        infer = OpenVINOInfer(
-            path, confidence=confidence, resize=samebytes_opencv.resize, config=EXACT
-        )
-        frame = sb.frame(pixels, format="BGR")
-        el.Pipeline([frame], infer).run(threads=0)
-    rows = found.boxes.data.numpy()
-    rows[:, :4] = rows[:, :4].clip(0, (853, 480, 853, 480))  # those of RT-DETR reach beyond
-    boxes = np.array([region.metadata["exact_box"] for region in frame.regions]).reshape(-1, 4)
-    boxes[:, 2:] += boxes[:, :2]
+        frame = inferred(made, pixels, confidence)
+    rows = corners_of(found, size)
+    boxes = np.array([outline(region) for region in frame.regions]).reshape(-1, rows.shape[1] - 2)
     if len(rows) != len(boxes):
         return f"{name}: {len(boxes)} objects, and Ultralytics finds {len(rows)}: DIFFERENT"
     pixels_off = score_off = 0.0
+    both = either = 0
     for number, (*box, score, label) in enumerate(rows.tolist()):
         fits = [n for n, r in enumerate(frame.regions) if r.metadata["label_id"] == int(label)]
         if not fits:
             return f"{name}: no object of class {label:g}: DIFFERENT"
-        away = np.abs(boxes[fits] - box).max(1)
+        away = distances(boxes[fits], np.array(box))
         scores = np.array([frame.regions[n].confidence for n in fits])
         near = int((away + 1000 * np.abs(scores - score)).argmin())
         pixels_off = max(pixels_off, float(away[near]))
         score_off = max(score_off, abs(float(scores[near]) - score))
         region = frame.regions[fits[near]]
         if found.keypoints is not None:
-            points = found.keypoints.data[number].numpy()
-            result = find(region, InferenceResult)
-            assert result is not None
-            x, y, width, height = region.metadata["exact_box"]
-            ours = result.array[:, :2] * (width, height) + (x, y)
-            ours = ours.clip(0, (853, 480))  # Ultralytics puts those outside on the edge
-            pixels_off = max(pixels_off, float(np.abs(ours - points[:, :2]).max()))
-    fine = len(rows) >= 3 and pixels_off < 1 and score_off < 1e-3
+            ours = points_of(region, size)
+            theirs = found.keypoints.data[number].numpy()[:, :2]
+            pixels_off = max(pixels_off, float(np.abs(ours - theirs).max()))
+        if found.masks is not None:
+            of_both, of_either = overlap_of(region, found.masks.data[number].numpy() > 0)
+            both, either = both + of_both, either + of_either
+    overlap = both / either if either else 1.0
+    fine = len(rows) >= 3 and pixels_off < 1 and score_off < 1e-3 and overlap > 0.99
     verdict = "the same" if fine else "DIFFERENT"
-    return f"{name}: {len(rows)} objects, {pixels_off:.4f} pixels, {score_off:.6f}: {verdict}"
+    masks = "" if found.masks is None else f", {overlap:.4f} of {either} pixels of masks"
+    return (
+        f"{name}: {len(rows)} objects, {pixels_off:.4f} pixels, {score_off:.6f}{masks}: {verdict}"
+    )
+
+
+def inferred(made: Path, pixels: Array, confidence: float | None) -> sb.Frame[Any]:
+    """The frame that openvino.infer has looked at."""
+    path = next(made.glob("*.xml"))
+    infer = OpenVINOInfer(path, confidence=confidence, resize=samebytes_opencv.resize, config=EXACT)
+    frame = sb.frame(pixels, format="BGR")
+    el.Pipeline([frame], infer).run(threads=0)
+    return frame
+
+
+def corners_of(found: Any, size: tuple[int, int]) -> Array:
+    """Corners, score and class of what Ultralytics has found, one row for each."""
+    if found.obb is None:
+        rows: Array = found.boxes.data.numpy()
+        rows[:, :4] = rows[:, :4].clip(0, size * 2)  # those of RT-DETR reach beyond
+        return rows
+    boxes = found.obb.data.numpy()
+    corners = [turned(*box) for box in boxes[:, :5].tolist()]
+    return np.concatenate([np.array(corners).reshape(-1, 8), boxes[:, 5:]], 1)
+
+
+def outline(region: sb.Region) -> Array:
+    """The same of a region, as far as both cut it to the picture."""
+    if "oriented_box" in region.metadata:
+        x, y, width, height, angle = region.metadata["oriented_box"]
+        return turned(x + width / 2, y + height / 2, width, height, angle)
+    x, y, width, height = region.metadata["exact_box"]
+    return np.array([x, y, x + width, y + height])
+
+
+def turned(x: float, y: float, width: float, height: float, angle: float) -> Array:
+    """The four corners."""
+    right = np.array([np.cos(angle), np.sin(angle)]) * width / 2
+    lower = np.array([-np.sin(angle), np.cos(angle)]) * height / 2
+    corners = np.array([-right - lower, right - lower, right + lower, lower - right])
+    return np.array(corners + np.array([x, y])).reshape(-1)
+
+
+def distances(boxes: Array, box: Array) -> Array:
+    """How far each is from a box, whichever of its corners comes first."""
+    starts = [np.roll(box, 2 * n) for n in range(4 if len(box) == 8 else 1)]
+    found: Array = np.min([np.abs(boxes - start).max(1) for start in starts], 0)
+    return found
+
+
+def points_of(region: sb.Region, size: tuple[int, int]) -> Array:
+    """Key points in pixels; Ultralytics puts those outside of the picture on its edge."""
+    result = find(region, InferenceResult)
+    assert result is not None
+    x, y, width, height = region.metadata["exact_box"]
+    found: Array = (result.array[:, :2] * (width, height) + (x, y)).clip(0, size)
+    return found
+
+
+def overlap_of(region: sb.Region, theirs: Array) -> tuple[int, int]:
+    """How many pixels are in both masks, and in any of them: inside of the box, not on its edge."""
+    result = find(region, InferenceResult)
+    if result is None or min(region.width, region.height) < 3:
+        return 0, 0
+    x, y, width, height = region.box
+    ours = result.array[1:-1, 1:-1] > 0
+    theirs = theirs[y + 1 : y + height - 1, x + 1 : x + width - 1]
+    return int(np.count_nonzero(ours & theirs)), int(np.count_nonzero(ours | theirs))
+
+
+def classified(name: str) -> str:
+    """The most likely class of a picture that Ultralytics has not to scale, but to cut."""
+    pixels = picture(np.random.default_rng(0), *SIZE)
+    with tempfile.TemporaryDirectory() as folder:
+        made = exported(name, Path(folder))
+        model = predictor(name, made)
+        found = model.predict(pixels, imgsz=size_of(name)[0], verbose=False, device="cpu")[0]
+        ours = find(inferred(made, pixels, None), Classification)
+    assert ours is not None
+    off = abs((ours.confidence or 0) - float(found.probs.top1conf))
+    fine = ours.label_id == found.probs.top1 and off < 1e-3
+    return f"{name}: class {ours.label_id}, {off:.6f}: {'the same' if fine else 'DIFFERENT'}"
 
 
 def without_network() -> None:

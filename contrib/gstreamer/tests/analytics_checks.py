@@ -142,9 +142,11 @@ def test_relations_say_who_is_whose_part() -> None:
     assert [r.metadata for r in read(again).regions] == [car.metadata, wheel.metadata]
 
 
-def test_turned_boxes_stay_turned() -> None:
+@pytest.mark.parametrize("given", [(10, 20, 30, 8, 0.5), (10.2, 19.8, 30.4, 7.6, 0.5)])
+def test_turned_boxes_stay_turned(given: tuple[float, ...]) -> None:
+    """On a buffer they are of whole pixels."""
     box = (10, 20, 30, 8, 0.5)
-    region = Region(10, 15, 30, 18, "ship", 0.5, {"oriented_box": box})
+    region = Region(10, 15, 30, 18, "ship", 0.5, {"oriented_box": given})
     buffer = buffer_with(region)
     meta = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
     assert meta.get_od_mtd(0)[1].get_oriented_location() == (True, *box, 0.5)

@@ -14,12 +14,12 @@ from samebytes.metadata import AffineTransform, meta_of_warped
 QUARTER = AffineTransform((0.0, 1.0, 0.0, -1.0, 0.0, 1.0))
 
 
-def meta_with(box: tuple[int, int, int, int, float]) -> FrameMeta:
+def meta_with(box: tuple[float, float, float, float, float]) -> FrameMeta:
     region = Region(20, 20, 40, 40, "ship", 0.5, {"oriented_box": box})
     return FrameMeta(ImageInfo.of("GRAY8", 160, 120), regions=[region])
 
 
-def box_of(meta: FrameMeta) -> tuple[int, int, int, int, float]:
+def box_of(meta: FrameMeta) -> tuple[float, float, float, float, float]:
     (region,) = meta.regions
     x, y, width, height, angle = region.metadata["oriented_box"]
     return x, y, width, height, angle
@@ -33,6 +33,11 @@ def test_a_part_moves_it() -> None:
     assert sides == [10, 10, 40, 20]
     assert angle == pytest.approx(0.5)
     assert box_of(frame.meta) == (20, 30, 40, 20, 0.5)
+
+
+def test_fractions_of_pixels_stay() -> None:
+    meta = meta_of_warped(meta_with((20.5, 30.25, 41.5, 20.0, 0.5)), 80, 60)
+    assert box_of(meta) == pytest.approx((10.25, 15.125, 20.75, 10.0, 0.5))
 
 
 def test_even_scaling_keeps_the_angle() -> None:

@@ -283,11 +283,69 @@ def test_a_model_that_says_nothing_gives_its_tensors() -> None:
 
 
 def test_another_task_is_refused_by_its_name(tmp_path: Any) -> None:
-    path = tmp_path / "turned.xml"
+    path = tmp_path / "depth.xml"
     openvino.save_model(answering(np.zeros((1, 85, 84))), path)
-    (tmp_path / "metadata.yaml").write_text("task: obb\nnames:\n  0: ship\n", encoding="utf-8")
-    with pytest.raises(ParameterError, match=r"metadata\.yaml task says 'obb'"):
+    (tmp_path / "metadata.yaml").write_text("task: depth\nnames:\n  0: ship\n", encoding="utf-8")
+    with pytest.raises(ParameterError, match=r"metadata\.yaml task says 'depth'"):
         found_by(path)
+
+
+def turned_rows(*boxes: tuple[float, ...]) -> Array:
+    """[1, 4 + 2 + 1, 84]: the angle is the last one."""
+    angles = np.zeros((1, 1, 84))
+    angles[0, 0, : 3 * len(boxes) : 3] = [box[-1] for box in boxes]
+    return np.concatenate([yolo_rows(2, *[box[:-1] for box in boxes]), angles], 1)
+
+
+def test_turned_boxes(tmp_path: Any) -> None:
+    """Half as large as in the frame; a cross is of two objects, and a slight turn is not."""
+    quarter, eighth = np.pi / 2, np.pi / 4
+    rows = turned_rows(
+        (32.0, 32.0, 20.0, 4.0, 0, 0.9, eighth),
+        (32.0, 32.0, 20.0, 4.0, 0, 0.8, eighth + 0.02),
+        (32.0, 32.0, 20.0, 4.0, 0, 0.7, -eighth),
+        (32.0, 33.0, 20.0, 4.0, 1, 0.6, eighth),
+        (10.0, 40.0, 4.0, 6.0, 1, 0.5, quarter),
+    )
+    path = tmp_path / "turned.xml"
+    openvino.save_model(answering(rows, info=YOLO), path, compress_to_fp16=False)
+    words = "task: obb\nimgsz:\n- 64\n- 64\nnames:\n  0: ship\n  1: plane\n"
+    (tmp_path / "metadata.yaml").write_text(words, encoding="utf-8")
+    frame = found_by(path)
+    assert "family: yolo-obb (metadata.yaml task" in frame.metadata["explained"]
+    found = [(r.label, round(r.confidence or 0, 3)) for r in frame.regions]
+    assert found == [("ship", 0.9), ("ship", 0.7), ("plane", 0.6), ("plane", 0.5)]
+    first, second, _, last = frame.regions
+    np.testing.assert_allclose(first.metadata["oriented_box"], (44, 44, 40, 8, eighth), atol=1e-4)
+    np.testing.assert_allclose(second.metadata["oriented_box"], (44, 44, 40, 8, -eighth), atol=1e-4)
+    reach = (20 + 4) * np.sqrt(0.5)
+    np.testing.assert_allclose(
+        first.metadata["exact_box"], (64 - reach, 48 - reach, 2 * reach, 2 * reach), atol=1e-4
+    )
+    # 4 across and 6 down, turned by a quarter: 12 across and 8 down in the frame.
+    np.testing.assert_allclose(last.metadata["exact_box"], (14, 60, 12, 8), atol=1e-4)
+    assert len(found_by(path, agnostic=True).regions) == 3
+    assert len(found_by(path, iou=0.99).regions) == 5
+
+
+def test_turned_boxes_end_to_end() -> None:
+    rows = end_rows((32, 32, 20, 4, 0.9, 1, 0.5), (0, 0, 1, 1, 0.1, 0, 0), width=7)
+    frame = found_by(answering(rows, info=YOLO), family="yolo-obb-end2end")
+    (region,) = frame.regions
+    assert (region.label, region.metadata["label_id"]) == ("dog", 1)
+    np.testing.assert_allclose(region.metadata["oriented_box"], (44, 44, 40, 8, 0.5), atol=1e-4)
+    with pytest.raises(ParameterError, match="are not those of family"):
+        found_by(answering(rows[..., :6], info=YOLO), family="yolo-obb-end2end")
+
+
+@pytest.mark.parametrize("rotation", [90, 180, 270])
+def test_turned_boxes_of_turned_pictures(rotation: int) -> None:
+    frame = sb.context("cpu").allocate_frame("NV12", 96, 96, metadata={"rotation": rotation})
+    rows = turned_rows((32.0, 32.0, 20.0, 4.0, 0, 0.9, 0.5))
+    (region,) = found_by(answering(rows, info=YOLO), frame, family="yolo-obb", upright=True).regions
+    x, y, width, height, angle = region.metadata["oriented_box"]
+    np.testing.assert_allclose((x, y, width, height), (33, 45, 30, 6), atol=1e-4)
+    assert np.sin(angle - (0.5 - np.deg2rad(rotation))) == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize("options", [{"requests": 2}, {"batch": 2}, {"entries": True}])

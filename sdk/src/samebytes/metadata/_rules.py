@@ -199,9 +199,10 @@ def _turned(region: Region, moved: Callable[[float, float], tuple[float, float]]
     to_bottom = moved(middle[0] - right[1] * height / 2, middle[1] + right[0] * height / 2)
     width = 2 * math.dist(to_right, (across, down))
     height = 2 * math.dist(to_bottom, (across, down))
-    corner = round(across - width / 2), round(down - height / 2)
     angle = math.atan2(to_right[1] - down, to_right[0] - across)
-    new = (*corner, round(width), round(height), angle)
+    new: Any = (across - width / 2, down - height / 2, width, height, angle)
+    if all(isinstance(n, int) for n in box[:4]):  # as GStreamer has it
+        new = (*map(round, new[:4]), angle)
     return replace(region, metadata={**region.metadata, "oriented_box": new})
 
 

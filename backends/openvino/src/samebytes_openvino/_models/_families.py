@@ -15,8 +15,8 @@ from ._yolo import grid
 __all__ = ["FAMILIES", "Family", "family_of", "pairs_of", "shapes_of"]
 
 Family = Literal[
-    "yolo", "yolo-end2end", "yolov5", "yolox", "ssd", "rtdetr", "picodet", "centerface",
-    "blazeface", "classification", "none",
+    "yolo", "yolo-end2end", "yolo-obb", "yolo-obb-end2end", "yolov5", "yolox", "ssd", "rtdetr",
+    "picodet", "centerface", "blazeface", "classification", "none",
 ]  # fmt: skip
 
 FAMILIES: tuple[str, ...] = get_args(Family)
@@ -65,8 +65,11 @@ def family_of(
         return "yolox", place
     if kind == "ssd":
         return "ssd", place
-    if task in ("detect", "segment", "pose"):
-        return _ultralytics(card, shapes, task, size), f"{place}, and the shapes of its outputs"
+    if task in ("detect", "segment", "pose", "obb"):
+        found = _ultralytics(card, shapes, task, size)
+        if task == "obb":
+            found = found.replace("yolo", "yolo-obb")
+        return found, f"{place}, and the shapes of its outputs"
     if task:
         raise LayoutError(
             f"{place} says {task!r}, whose outputs are not read: pass postprocess=, or "
@@ -92,6 +95,8 @@ def _ultralytics(card: Card, shapes: Sequence[Shape], task: str, size: tuple[int
     elif task == "pose":
         points, each = card.get("kpt_shape", (0, 0))
         more = points * each
+    elif task == "obb":
+        more = 1
     fits = {
         "yolo": first == 4 + classes + more if classes else 4 + more < first < second,
         "yolo-end2end": second == 6 + more,

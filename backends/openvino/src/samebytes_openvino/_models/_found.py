@@ -25,6 +25,8 @@ class Found:
             the model is of each; None where it finds none.
         masks: float32 [n, rows, columns] over all of the model's image, above 0 where the object
             is; None where there are none.
+        turned: float32 [n, 3, 2]: of a rectangle that is turned its middle, that of its right side
+            and that of its lower side, in parts of the model's image; None where none are.
     """
 
     boxes: Array
@@ -32,12 +34,15 @@ class Found:
     labels: Array
     points: Array | None = None
     masks: Array | None = None
+    turned: Array | None = None
 
     def __getitem__(self, which: Any) -> Found:
         """Some of them."""
         points = None if self.points is None else self.points[which]
         masks = None if self.masks is None else self.masks[which]
-        return Found(self.boxes[which], self.scores[which], self.labels[which], points, masks)
+        turned = None if self.turned is None else self.turned[which]
+        boxes, scores, labels = self.boxes[which], self.scores[which], self.labels[which]
+        return Found(boxes, scores, labels, points, masks, turned)
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -39,7 +39,9 @@ _HABITS: dict[str, dict[str, Any]] = {
     "ssd": {"confidence": 0.5},
     "classification": {"color": "RGB", "scale": 255.0, "fit": "crop"},
 }  # fmt: skip
-_HABITS["yolo-end2end"] = _HABITS["yolov5"] = _HABITS["yolo"]
+_HABITS |= dict.fromkeys(
+    ("yolo-end2end", "yolo-obb", "yolo-obb-end2end", "yolov5"), _HABITS["yolo"]
+)
 _LAST = {"color": "BGR", "fit": "stretch", "pad": 0.0, "confidence": 0.25, "iou": 0.5}
 _INPUT = ("color", "mean", "scale", "fit", "align", "pad", "size")
 _ULTRALYTICS = ("task", "head")
@@ -223,13 +225,15 @@ def _decoder(
         points = card.get("kpt_shape")
     if len(shapes[0]) != 3:
         raise LayoutError(_misfit(family, shapes))
-    more = points[0] * points[1] if points else 0
+    turned, kind = "-obb" in family, family.replace("-obb", "")
+    more = points[0] * points[1] if points else int(turned)
     if len(shapes) > 1 and len(shapes[1]) == 4:
         more = shapes[1][1]
-    classes = shapes[0][1] - 4 - more if family == "yolo" else shapes[0][2] - 5
-    if family != "yolo-end2end" and classes < 1:
+    classes = shapes[0][1] - 4 - more if kind == "yolo" else shapes[0][2] - 5
+    fits = shapes[0][2] >= 6 + more if kind == "yolo-end2end" else classes > 0
+    if not fits:
         raise LayoutError(_misfit(family, shapes))
-    return Yolo(family, size, classes, limits, points)
+    return Yolo(kind, size, classes, limits, points, turned=turned)
 
 
 def _misfit(family: str, shapes: Sequence[tuple[int, ...]]) -> str:

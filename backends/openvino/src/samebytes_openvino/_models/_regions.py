@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from samebytes import Frame, Region
 from samebytes.metadata import AffineTransform, InferenceResult, add
 
 from ._found import Array, Found
+from ._turned import around
 
 __all__ = ["Box", "regions_of_found"]
 
@@ -39,6 +41,11 @@ def regions_of_found(
     ends = np.stack(
         [_mapped(found.boxes[:, :2], transform), _mapped(found.boxes[:, 2:], transform)]
     )
+    sides = None
+    if found.turned is not None:
+        places = _mapped(found.turned.reshape(-1, 2), transform).reshape(-1, 3, 2)
+        sides = places * size
+        ends = np.stack(np.split(around(places), 2, 1))
     first = np.array(seen[:2], float)
     last = first + seen[2:]
     low, high = (np.clip(end * size, first, last) for end in (ends.min(0), ends.max(0)))
@@ -53,6 +60,8 @@ def regions_of_found(
             float(found.scores[number]),
             {"label_id": label, "exact_box": (left, top, right - left, bottom - top)},
         )  # fmt: skip
+        if sides is not None:
+            region.metadata["oriented_box"] = _oriented(sides[number])
         if found.points is not None:
             points = _mapped(found.points[number, :, :2], transform) * size
             within = (points - (left, top)) / np.maximum((right - left, bottom - top), 1e-9)
@@ -65,6 +74,14 @@ def regions_of_found(
             add(region, InferenceResult(mask, format="mask", layout="HW"))
         regions.append(region)
     return regions
+
+
+def _oriented(sides: Array) -> tuple[float, float, float, float, float]:
+    """x, y, width and height before it is turned, and by how much, in radians clockwise."""
+    middle, right, lower = sides.tolist()
+    width, height = 2 * math.dist(middle, right), 2 * math.dist(middle, lower)
+    angle = math.atan2(right[1] - middle[1], right[0] - middle[0])
+    return middle[0] - width / 2, middle[1] - height / 2, width, height, angle
 
 
 def _mapped(points: Array, transform: AffineTransform) -> Array:

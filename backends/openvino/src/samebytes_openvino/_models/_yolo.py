@@ -8,7 +8,8 @@ Of all but the last, boxes are in pixels of the model's image.
     "yolov5"        [1, n, 5 + classes]          centre, size, score of the box, scores of classes
     "yolox"         [1, n, 5 + classes]          the same in units of a grid, sizes as logarithms
 
-"More" are the coordinates of key points, or factors of the masks in a second output.
+"More" are the coordinates of key points, or factors of the masks in a second output, or, with
+"-obb" behind the name, the angle of a turned box, whose centre and size are given by all of these.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from ._found import Array, Found, corners
 from ._suppression import suppressed
+from ._turned import around, sides_of, turned_suppressed
 
 __all__ = ["Limits", "Yolo", "grid"]
 
@@ -52,6 +54,7 @@ class Yolo:
         classes: how many there are.
         points: (number, 2 or 3) of key points; None where there are none.
         strides: of YOLOX's grids.
+        turned: whether boxes are turned.
     """
 
     family: str
@@ -60,6 +63,7 @@ class Yolo:
     limits: Limits
     points: tuple[int, int] | None = None
     strides: tuple[int, ...] = (8, 16, 32)
+    turned: bool = False
 
     def __call__(self, outputs: Sequence[Array]) -> Found:
         """The objects that were found.
@@ -74,7 +78,11 @@ class Yolo:
             more = rows[:, 6:]
         else:
             boxes, scores, labels, more = self._suppressed(rows)
-        found = Found(boxes / np.array(self.size * 2, np.float32), scores, labels)
+        sides = None
+        if self.turned:
+            sides = sides_of(boxes, more[:, 0])
+            boxes, sides = around(sides), sides / np.array(self.size, np.float32)
+        found = Found(boxes / np.array(self.size * 2, np.float32), scores, labels, turned=sides)
         if self.points is not None:
             points = more.reshape(len(more), *self.points).copy()
             points[..., :2] /= self.size
@@ -94,9 +102,14 @@ class Yolo:
         likely = np.flatnonzero(best > self.limits.confidence)
         scores, best, rest = scores[likely], best[likely], rest[likely]
         places = self._on_grid(rows, likely) if self.family == "yolox" else rows[likely, :4]
-        boxes, labels = corners(places), scores.argmax(1)
         # A box has one class, its best; suppression looks at each class by itself.
+        labels = scores.argmax(1)
         kinds = np.zeros_like(labels) if self.limits.agnostic else labels
+        if self.turned:
+            angles, limit = rest[:, 0], self.limits.iou
+            stay = turned_suppressed(places, angles, best, kinds, limit, _MOST)
+            return places[stay], best[stay], labels[stay], rest[stay]
+        boxes = corners(places)
         known, kinds = np.unique(kinds, return_inverse=True)
         each = np.zeros((len(known), len(likely)), np.float32)
         each[kinds, np.arange(len(likely))] = best

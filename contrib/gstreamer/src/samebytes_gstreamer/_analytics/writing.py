@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from ctypes import byref
@@ -132,7 +133,8 @@ class _Writer:
         if region.label and not label:
             return None  # there is no room for more labels
         if turned is not None and box is not None and _is_oriented(box):
-            x, y, width, height, angle = box
+            x, y, width, height = map(round, box[:4])
+            angle = box[4]
             return self._added(
                 turned.gst_analytics_relation_meta_add_oriented_od_mtd,
                 label, *_moved(x, y, width, height, left, top), angle, sure,
@@ -199,7 +201,7 @@ def _is_oriented(box: Any) -> bool:
     return (
         isinstance(box, tuple)
         and len(box) == 5
-        and all(type(n) is int and n in _INT for n in box[:4])
+        and all(type(n) in (int, float) and math.isfinite(n) and round(n) in _INT for n in box[:4])
         and isinstance(box[4], float)
     )
 
