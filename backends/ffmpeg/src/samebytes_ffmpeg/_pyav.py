@@ -36,6 +36,7 @@ __all__ = [
     "codec_context_address",
     "container_being_opened",
     "end_wait",
+    "format_context_address",
     "fraction",
     "frame_address",
     "frame_of_plane",
@@ -67,6 +68,11 @@ def frame_address(native: VideoFrame | AudioFrame) -> int:
 def codec_context_address(context: Any) -> int:
     """The AVCodecContext* of a codec context (`ptr` in av/codec/context.pxd). It stays its own."""
     return c_void_p.from_address(id(context) + _HEAD).value or 0
+
+
+def format_context_address(container: Any) -> int:
+    """The AVFormatContext* of a container (`ptr` in av/container/core.pxd). It stays its own."""
+    return c_void_p.from_address(id(container) + _HEAD).value or 0
 
 
 def frame_of_plane(plane: AnyPlane) -> Any:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -18,6 +20,12 @@ from ._output import Output
 __all__ = ["OneFile"]
 
 R = TypeVar("R")
+
+_GRACE = 0.3
+"""Seconds in which a call that only works returns by itself, so that what it sends stays whole."""
+
+_FINISHING = 0.7
+"""Seconds for a connection to take the rest of what failed or was interrupted."""
 
 
 class OneFile:
@@ -40,6 +48,8 @@ class OneFile:
         self._format, self._options, self._name = format_, options, name
         self._aside: Aside | None = None
         self._pipe: IO[bytes] | None = None
+        self._woken = 0.0
+        self._opened: Output | None = None
         self.output: Output | None = None
 
     def open(self) -> None:
@@ -54,11 +64,12 @@ class OneFile:
             raise ValueError(f"FFmpeg cannot create it: the folder {path.parent} does not exist")
         pipe = path is not None and path.exists() and not path.is_file()
         if path is None or pipe:
-            self._aside = Aside(f"samebytes {self._name} waits", leave=self._close_pipe)
+            named = f"samebytes {self._name} waits"
+            self._aside = Aside(named, wake=self._end_wait, leave=self._leave)
         try:
             if pipe:
                 self.waiting(self._open_pipe)
-            self.output = self.waiting(
+            self.output = self._opened = self.waiting(
                 lambda: Output(self._pipe or self._url, self._format, self._options)
             )
         except (av.FFmpegError, OSError, ValueError) as error:
@@ -72,6 +83,7 @@ class OneFile:
         Raises:
             GivenUpError: interrupted meanwhile.
         """
+        self._woken = 0.0
         return call() if self._aside is None else self._aside.call(call)
 
     def interrupt(self) -> None:
@@ -79,33 +91,73 @@ class OneFile:
         if self._aside is not None:
             self._aside.interrupt()
 
-    def close(self, *, remove: bool) -> None:
+    def close(self, *, remove: bool, failed: bool, stopping: bool) -> None:
         """Write the trailer, and close it.
 
         Args:
             remove: delete the file.
+            failed: there is an error already, which counts.
+            stopping: a connection that takes no more data is no error.
+
+        Raises:
+            FFmpegError, OSError: it cannot be finished.
         """
         output, self.output = self.output, None
-        if output is not None:
-            try:
-                # It may have been stopped early.
-                with suppress(av.FFmpegError, GivenUpError):
-                    self.waiting(output.flush)
-            finally:
-                with suppress(GivenUpError):
-                    self.waiting(output.close)
-            if remove and self._path is not None:
+        early = failed or (stopping and self._aside is not None)
+        expected = (GivenUpError, av.FFmpegError, OSError) if early else (GivenUpError,)
+        try:
+            if output is not None:
+                with self._soon() if early else nullcontext():
+                    try:
+                        with suppress(*expected):
+                            self.waiting(output.flush)
+                    finally:
+                        with suppress(*expected):
+                            self.waiting(output.close)
+        finally:
+            if output is not None and remove and self._path is not None:
                 self._path.unlink(missing_ok=True)
-        aside, self._aside = self._aside, None
-        if aside is not None:
-            if not aside.left:
-                self._close_pipe()
-            aside.close()
+            aside, self._aside = self._aside, None
+            if aside is not None:
+                if not aside.left:
+                    self._close_pipe()
+                    self._opened = None
+                aside.close()
+
+    @contextmanager
+    def _soon(self) -> Iterator[None]:
+        """Give up on a connection that takes too long in the block."""
+        if self._aside is None:
+            yield
+            return
+        timer = threading.Timer(_FINISHING, self._aside.interrupt)
+        timer.daemon = True
+        with suppress(RuntimeError):  # none can be started while the interpreter ends
+            timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            if timer.is_alive():
+                timer.join()
 
     def _open_pipe(self) -> None:
         # PyAV would open it without letting other threads run.
         assert self._path is not None, "open() asked"
         self._pipe = self._path.open("wb", buffering=0)
+
+    def _end_wait(self) -> None:
+        opened, now = self._opened, time.monotonic()
+        self._woken = self._woken or now
+        if opened is not None and opened.peer is not None and now - self._woken >= _GRACE:
+            opened.peer.interrupt()
+
+    def _leave(self) -> None:
+        self._close_pipe()
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            with suppress(av.FFmpegError, OSError, ValueError):
+                opened.close()
 
     def _close_pipe(self) -> None:
         pipe, self._pipe = self._pipe, None

@@ -14,11 +14,13 @@ from samebytes import Frame
 from samebytes.formats import ImageInfo
 
 from ._describing import as_said, describe, properties_of
+from ._peer import Peer
+from ._times import Times
 
 __all__ = ["Output"]
 
-_MPEG4_MOST = 65535
-"""Parts of a second that MPEG-4 can count at most."""
+_RTSP_TIMEOUT = "5000000"
+"""Microseconds without an answer. The muxer connects while PyAV lets no other thread run."""
 
 
 class Output:
@@ -27,18 +29,29 @@ class Output:
     Args:
         url: where to, or a file that is open; its ending decides about the container.
         format: FFmpeg's name of the container's format; "" for what the ending says.
-        options: of the container.
+        options: of the container, and of the protocol of a connection.
+
+    Attributes:
+        peer: the connection; None for files, and where the container makes its own.
     """
 
     def __init__(self, url: str | IO[bytes], format_: str, options: Mapping[str, str]) -> None:
+        connects = isinstance(url, str) and "://" in url
+        if connects and format_ == "rtsp":
+            options = {"timeout": _RTSP_TIMEOUT, **options}
         self._container: Any = av.open(
             url, "w", format=format_ or None, container_options=dict(options)
         )
+        self.peer: Peer | None = None
+        if isinstance(url, str) and connects and Peer.needed(self._container):
+            self.peer = Peer(self._container, url, options)
+        self._options = options
         self._stream: Any = None
-        self._rate = Fraction(0)
-        self._time_base = Fraction(0)
+        self._times: Times | None = None
         self._like: tuple[Any, ...] = ()
-        self._last: int | None = None
+        self._encodes = False
+        self._begun = False
+        self._refused = False
         self._flushed = False
 
     @property
@@ -58,16 +71,14 @@ class Output:
         Raises:
             LayoutError, UnknownNameError: an entry of its metadata is not what it can be.
         """
-        native, time_base = frame.native, frame.meta.time_base
+        native = frame.native
         properties = properties_of(native, frame.meta)
         stream = self._container.add_stream(codec, rate=rate)
         stream.width, stream.height = native.width, native.height
         stream.pix_fmt = native.format.name
         context = stream.codec_context
-        base = time_base or 1 / rate
-        if codec == "mpeg4" and base.denominator > _MPEG4_MOST:
-            base = Fraction(1, _MPEG4_MOST)
-        context.time_base = base
+        times = Times(frame.meta.time_base, rate, codec, self._container.format.name, self._options)
+        context.time_base = times.base
         image = ImageInfo.of(frame.image.format, native.width, native.height)
         context.options.update(describe(stream, codec, properties, image, options))
         if bit_rate is not None:
@@ -75,16 +86,17 @@ class Output:
         elif codec == "mpeg4":
             # Its default, 200 kbit/s, is a mosaic at any size of today.
             stream.bit_rate = int(native.width * native.height * rate) // 4
-        self._stream, self._rate, self._time_base = stream, rate, base
+        self._stream, self._times = stream, times
         self._like = _likeness(native)
 
     def write(self, frame: Frame[Any]) -> None:
         """Encode a frame in FFmpeg's memory; the av frame is afterwards as it was.
 
         Raises:
-            ValueError: it is of another layout than the first one, or not after the one before.
+            ValueError: it is of another layout than the first one, or its time cannot be written.
         """
-        native, pts, time_base = frame.native, frame.meta.pts, frame.meta.time_base
+        native, times = frame.native, self._times
+        assert times is not None, "start() comes first"
         if self._flushed:
             raise ValueError("the stream has ended: one sink writes one stream")
         if _likeness(native) != self._like:
@@ -93,19 +105,9 @@ class Output:
                 f"a frame is {_words(native)}, and the file has {_words_of(self._like)}: scale or "
                 "convert it before"
             )
-        if pts is None or not time_base:
-            last = -1 if self._last is None else self._last
-            step = max(round(1 / self._rate / self._time_base), 1)
-            pts, time_base = (last + step if self._last is not None else 0), self._time_base
-        count = round(pts * time_base / self._time_base)
-        if self._last is not None and count <= self._last:
-            raise ValueError(
-                f"its time, {float(count * self._time_base):.6g} s, is not after the one before, "
-                f"{float(self._last * self._time_base):.6g} s: the clock of its source has stepped "
-                "back, or there are frames of several streams"
-            )
+        count = times.count(frame.meta.pts, frame.meta.time_base)
         kept = native.pts, native.time_base, native.pict_type
-        native.pts, native.time_base = count, self._time_base
+        native.pts, native.time_base = count, times.base
         # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
         native.pict_type = PictureType.NONE
         try:
@@ -115,23 +117,40 @@ class Output:
             native.pts, native.pict_type = kept[0], kept[2]
             if kept[1]:
                 native.time_base = kept[1]
-        self._last = count
-        self._container.mux(packets)
+        self._encodes = True
+        self._mux(packets)
 
     def flush(self) -> None:
         """Write what the encoder still holds."""
         if self._stream is not None and not self._flushed:
             self._flushed = True
-            if self._last is None:
+            if self._refused:
+                return  # to try it again would be to wait again
+            if not self._encodes:
                 return  # the encoder did not open, and PyAV 19 would end the process
-            self._container.mux(self._stream.encode(None))
+            self._mux(self._stream.encode(None))
+            if self.peer is not None:
+                self.peer.flush()
 
     def close(self) -> None:
         """Write the trailer."""
         container, self._container = self._container, None
         self._stream = None
         if container is not None:
-            container.close()
+            try:
+                container.close()
+            finally:
+                if self.peer is not None:
+                    self.peer.close()
+
+    def _mux(self, packets: list[Any]) -> None:
+        if not packets:
+            return
+        self._refused = not self._begun
+        if self.peer is not None:
+            self.peer.open()
+        self._container.mux(packets)
+        self._begun, self._refused = True, False
 
 
 def _likeness(native: av.VideoFrame) -> tuple[Any, ...]:

@@ -28,6 +28,7 @@ __all__ = ["FFmpegSink"]
 
 _STREAM = re.compile(r"\{stream(?::([0-9]*d?))?\}")
 _GIVEN_UP = "stopped while the other side takes no data"
+_NTSC = 1001
 _FINEST = 100_000
 """The denominator of a rate at most: with it 10,000 frames a second are within FFmpeg's int."""
 
@@ -64,7 +65,9 @@ class FFmpegSink(Sink):
         int | None, Range(1, 10**12), Doc("bits a second; None for the encoder's")
     ] = None
     format: Annotated[str, Doc("of the container; by default what the ending says")] = ""
-    container_options: Annotated[Mapping[str, str] | None, Doc("of the container")] = None
+    container_options: Annotated[
+        Mapping[str, str] | None, Doc("of the container, and of the protocol of a connection")
+    ] = None
     on_failure: Annotated[
         Literal["keep", "remove"], Doc("what becomes of the file when the run fails")
     ] = "keep"
@@ -133,6 +136,8 @@ class FFmpegSink(Sink):
                 file.waiting(file.output.flush)
             except GivenUpError:
                 raise self._error(_GIVEN_UP) from None
+            except (av.FFmpegError, OSError) as error:
+                raise self._unfinished(error) from without_secrets_in(error)
         return None
 
     def interrupt(self) -> None:
@@ -149,7 +154,13 @@ class FFmpegSink(Sink):
         self._rates.clear()
         with ExitStack() as closing:  # all of them, whatever one raises
             for file in files.values():
-                closing.callback(file.close, remove=remove)
+                closing.callback(self._finish, file, remove)
+
+    def _finish(self, file: OneFile, remove: bool) -> None:
+        try:
+            file.close(remove=remove, failed=self.run_failed, stopping=self._stopping)
+        except (av.FFmpegError, OSError) as error:
+            raise self._unfinished(error) from without_secrets_in(error)
 
     def _file_of(self, stream: int) -> OneFile:
         file = self._files.get(stream)
@@ -171,10 +182,14 @@ class FFmpegSink(Sink):
         """Return the rate asked for, else the sources' common one, else that of the duration."""
         if self.rate:
             return _written_as(self.rate)
-        if len(self._rates) == 1:
-            return next(iter(self._rates)) or RATE
+        common = next(iter(self._rates)) if len(self._rates) == 1 else None
+        if common:
+            return common
         duration = duration_of(frame.metadata)
-        return 1 / duration if duration else RATE
+        return _of_duration(duration) if duration else RATE
+
+    def _unfinished(self, error: Exception) -> ElementError:
+        return self._error(f"FFmpeg cannot finish what it writes: {in_words(error)}")
 
     def _error(self, text: str, pts: int | None = None) -> ElementError:
         return ElementError(self.name, text, pts=pts, parameters=self.changed_parameters)
@@ -191,6 +206,12 @@ def _written_as(rate: Fraction) -> Fraction:
     meant = Fraction(1000 * whole, 1001)
     short = rate != whole and any(round(meant, n) == round(rate, 3) for n in (2, 3))
     return meant if short else rate
+
+
+def _of_duration(seconds: Fraction) -> Fraction:
+    """The rate of a duration, which may be rounded to nanoseconds: 30000/1001 of 33366667."""
+    usual = (1 / seconds).limit_denominator(_NTSC)
+    return usual if abs(1 / usual - seconds) < Fraction(1, 10**9) else 1 / seconds
 
 
 def _countable(rate: Fraction) -> Fraction:

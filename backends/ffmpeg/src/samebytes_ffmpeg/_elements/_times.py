@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times of frames, in units that the encoder and the container of a file can hold."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from fractions import Fraction
+
+__all__ = ["Times"]
+
+_USUAL = 90_000
+"""Units of a second into which most rates divide it; MPEG-TS and RTP have them."""
+_FINEST = 4 * _USUAL
+"""Units of a second up to which those of the frames are taken: 2**31 of them are 1.6 hours."""
+_COARSE = {"mpeg4": 65_535}
+"""Encoders that count at most so many units of a second."""
+_WHOLE_FRAMES = ("mpeg1video", "mpeg2video")
+"""Encoders that count frames: they open with no other unit."""
+
+# libavformat/movenc.c: durations and the offsets of frames that were put into another order are
+# ints, in a unit that is made finer until a second has this many.
+_MOV = ("mov", "mp4", "3gp", "3g2", "ipod", "psp", "ismv", "f4v", "avif")
+_MOV_LEAST = 10_000
+_MOV_MOST = 2**31 - 1
+_REORDERED = 4
+"""Frames among which an encoder may exchange the order, at most."""
+
+_LATEST = 2**33
+"""Seconds, 272 years: with the nanoseconds that some muxers count they are within 64 bits."""
+
+
+class Times:
+    """The counts of one stream.
+
+    Units are those of its frames if they are no finer than usual, else such that each frame of the
+    rate has a whole count: nanoseconds become 1/90000 s, and 1/96000 s at 24000/1001.
+
+    Args:
+        given: the time base of the first frame; None or 0 if it has none.
+        rate: frames a second.
+        codec: FFmpeg's name of the encoder.
+        container: FFmpeg's name of the container.
+        options: of the container.
+
+    Attributes:
+        base: the unit, in seconds.
+    """
+
+    def __init__(
+        self, given: Fraction | None, rate: Fraction, codec: str, container: str,
+        options: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        self.base = _base(given, rate, codec)
+        self._step = max(round(1 / rate / self.base), 1)
+        self._last: tuple[int, Fraction] | None = None
+        self._recent: deque[int] = deque(maxlen=_REORDERED)
+        self._container = container
+        self._longest = _longest_pause(container, self.base, options)
+
+    def count(self, pts: int | None, time_base: Fraction | None) -> int:
+        """The time of the next frame, in units of `base`, after that of the one before.
+
+        Raises:
+            ValueError: it is not after it, or too long after it.
+        """
+        before = self._last
+        if pts is None or not time_base:
+            found = 0 if before is None else before[0] + self._step
+            time = found * self.base
+        else:
+            time = pts * time_base
+            found = round(time / self.base)
+        if before is not None:
+            if time <= before[1]:
+                raise ValueError(
+                    f"its time, {float(time):.6g} s, is not after the one before, "
+                    f"{float(before[1]):.6g} s: the clock of its source has stepped back, or there "
+                    "are frames of several streams. Frames without a time (pts = None) are counted "
+                    "by the rate"
+                )
+            found = max(found, before[0] + 1)
+        if abs(time) > _LATEST:
+            raise ValueError(f"its time, {float(time):.6g} s, is more than FFmpeg can count")
+        self._recent.append(found)
+        if self._longest is not None and (found - self._recent[0]) * self.base > self._longest:
+            raise ValueError(
+                f"it comes {float((found - self._recent[0]) * self.base):.6g} s after those before "
+                f"it, and {self._container} holds no more than {float(self._longest):.6g} s: begin "
+                "another file, or write Matroska (.mkv)"
+            )
+        self._last = found, time
+        return found
+
+
+def _base(given: Fraction | None, rate: Fraction, codec: str) -> Fraction:
+    if not given or codec in _WHOLE_FRAMES:
+        return 1 / rate
+    most = _COARSE.get(codec)
+    if given.denominator <= (most or _FINEST):
+        return given
+    if most is not None:
+        whole = most // rate.numerator * rate.numerator
+        return Fraction(1, whole or most)
+    if (_USUAL / rate).denominator == 1:
+        return Fraction(1, _USUAL)
+    whole = -(-_USUAL // rate.numerator) * rate.numerator
+    return Fraction(1, whole if whole <= _FINEST else _USUAL)
+
+
+def _longest_pause(container: str, base: Fraction, options: Mapping[str, str]) -> Fraction | None:
+    """Seconds from a frame to one that follows soon, at most; None if there is no such limit."""
+    if container not in _MOV:
+        return None
+    scale = base.denominator
+    while scale < _MOV_LEAST:
+        scale *= 2
+    asked = options.get("video_track_timescale", "")
+    if asked.isascii() and asked.isdigit() and int(asked):
+        scale = int(asked)
+    return Fraction(_MOV_MOST, scale)

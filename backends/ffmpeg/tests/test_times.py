@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times in files: in units that encoders and containers hold, and exact where the rate is usual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes.errors import ElementError
+from samebytes_ffmpeg import FFmpegSink
+from samebytes_ffmpeg._elements._output import Output
+from samebytes_ffmpeg._elements._times import Times
+
+NANO = Fraction(1, 10**9)
+RATES = [
+    *map(Fraction, (1, 5, 10, 12, 15, 20, 24, 25, 30, 48, 50, 60, 100, 120)),
+    *(Fraction(n * 1000, 1001) for n in (24, 30, 60, 120)), Fraction(25, 2), Fraction(1, 5),
+]  # fmt: skip
+
+
+def timed(seconds: list[Fraction], unit: Fraction, rate: Fraction) -> Iterator[sb.Frame[Any]]:
+    for number, one in enumerate(seconds):
+        frame = sb.context("cpu").allocate_frame(
+            "I420", 64, 64, pts=round(one / unit), time_base=unit, duration=1 / rate
+        )
+        for plane in frame.planes:
+            plane.native[...] = 3 * number % 256
+        yield frame
+
+
+def with_pause(pause: Fraction, rate: Fraction = Fraction(25), count: int = 60) -> list[Fraction]:
+    return [n / rate + (pause if n >= count // 2 else 0) for n in range(count)]
+
+
+def times_in(path: Path) -> list[Fraction]:
+    with av.open(str(path)) as container:
+        shown = [(frame.pts or 0) * Fraction(frame.time_base or 0) for frame in
+                 container.decode(video=0)]  # fmt: skip
+    return [one - shown[0] for one in shown]
+
+
+@pytest.mark.parametrize("unit", [NANO, Fraction(1, 10**6), Fraction(1, 90_000)], ids=str)
+@pytest.mark.parametrize("pause", [0, 1, 3, 60, 3600, 20_000])
+@pytest.mark.parametrize(
+    ("codec", "ending"),
+    [
+        ("libx264", "mp4"), ("libx264", "mov"), ("libx264", "mkv"), ("libx264", "ts"),
+        ("mpeg4", "mp4"), ("ffv1", "mkv"),
+    ],
+)  # fmt: skip
+def test_a_pause_is_in_the_file(
+    codec: str, ending: str, pause: int, unit: Fraction, tmp_path: Path
+) -> None:
+    made = tmp_path / f"made.{ending}"
+    given = with_pause(Fraction(pause))
+    el.Pipeline(timed(given, unit, Fraction(25)), FFmpegSink(made, codec)).run()
+    assert times_in(made) == pytest.approx(given, abs=0.001)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(1), Fraction(5)], ids=str)
+@pytest.mark.parametrize("ending", ["mp4", "mov"])
+def test_a_picture_now_and_then(ending: str, rate: Fraction, tmp_path: Path) -> None:
+    made = tmp_path / f"made.{ending}"
+    given = [n / rate for n in range(6)]
+    el.Pipeline(timed(given, NANO, rate), FFmpegSink(made)).run()
+    assert times_in(made) == given
+
+
+@pytest.mark.parametrize("rate", RATES, ids=str)
+@pytest.mark.parametrize("codec", ["libx264", "mpeg4"])
+def test_times_of_usual_rates_are_exact(codec: str, rate: Fraction, tmp_path: Path) -> None:
+    """Though nanoseconds do not have them."""
+    made = tmp_path / "made.mp4"
+    given = [n / rate for n in range(8)]
+    duration = round(1 / rate / NANO) * NANO
+    frames = list(timed(given, NANO, rate))
+    for frame in frames:
+        frame.metadata["duration"] = duration
+    el.Pipeline(frames, FFmpegSink(made, codec)).run()
+    if rate.numerator <= 65_535:
+        assert times_in(made) == given
+    assert times_in(made) == pytest.approx(given, abs=1e-5)
+
+
+@pytest.mark.parametrize("unit", [NANO, Fraction(1, 90_000), Fraction(1, 1000)], ids=str)
+@pytest.mark.parametrize(("codec", "ending"), [("mpeg2video", "ts"), ("mpeg1video", "mpg")])
+def test_encoders_that_count_frames(
+    codec: str, ending: str, unit: Fraction, tmp_path: Path
+) -> None:
+    made = tmp_path / f"made.{ending}"
+    given = [Fraction(n, 25) for n in range(30)]
+    el.Pipeline(timed(given, unit, Fraction(25)), FFmpegSink(made, codec)).run()
+    with av.open(str(made)) as container:
+        assert len(list(container.decode(video=0))) == 30
+
+
+@pytest.mark.parametrize("ending", ["mp4", "mov"])
+@pytest.mark.parametrize("unit", [NANO, Fraction(1, 90_000)], ids=str)
+def test_a_pause_that_the_container_cannot_hold(
+    unit: Fraction, ending: str, tmp_path: Path
+) -> None:
+    """MP4's durations are of 32 bits. What came before is a file that can be played."""
+    made = tmp_path / f"made.{ending}"
+    with pytest.raises(ElementError, match=r"holds no more than 23860\.9 s: begin another file"):
+        el.Pipeline(timed(with_pause(Fraction(86_400)), unit, Fraction(25)), FFmpegSink(made)).run()
+    assert len(times_in(made)) == 30
+    scaled = FFmpegSink(made, container_options={"video_track_timescale": "1000"})
+    given = with_pause(Fraction(86_400))
+    el.Pipeline(timed(given, unit, Fraction(25)), scaled).run()
+    assert times_in(made) == pytest.approx(given, abs=0.001)
+
+
+def test_frames_that_are_closer_than_the_unit_ascend() -> None:
+    times = Times(NANO, Fraction(25), "libx264", "mp4", {})
+    assert times.base == Fraction(1, 90_000)
+    counts = [times.count(pts, NANO) for pts in (0, 1, 2, 3, 40_000_000)]
+    assert counts == [0, 1, 2, 3, 3600]
+    with pytest.raises(ValueError, match="is not after the one before"):
+        times.count(40_000_000, NANO)
+
+
+@pytest.mark.parametrize(
+    "unit", [Fraction(1, 25), Fraction(1001, 30_000), Fraction(1, 12_800), Fraction(1, 180_000)],
+    ids=str,
+)  # fmt: skip
+def test_units_that_are_not_too_fine_are_kept(unit: Fraction) -> None:
+    assert Times(unit, Fraction(30), "libx264", "mp4", {}).base == unit
+
+
+def test_times_beyond_all_counts_are_refused_by_name(tmp_path: Path) -> None:
+    frames = timed([Fraction(n) for n in range(10)], Fraction(1, 25), Fraction(25))
+    for frame in (far := list(frames)):
+        frame.meta.pts = (frame.meta.pts or 0) + 2**62
+    with pytest.raises(ElementError, match="more than FFmpeg can count"):
+        el.Pipeline(far, FFmpegSink(tmp_path / "made.mp4")).run()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_what_cannot_be_finished_is_an_error(threads: int) -> None:
+    """All of it is written at the end, where there is no room."""
+    given = [Fraction(n, 25) for n in range(3)]
+    sink = FFmpegSink("/dev/full", "libx264", format="mpegts")
+    with pytest.raises(ElementError, match="No space left") as caught:
+        el.Pipeline(timed(given, NANO, Fraction(25)), sink).run(threads=threads)
+    assert caught.value.element == "ffmpeg.sink"
+    assert "Errno" not in str(caught.value)
+
+
+def test_a_full_disk_is_an_error_of_the_trailer_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Output) -> None:
+        raise av.error.OSError(28, "No space left on device", "secret://me:pw@host")
+
+    made = FFmpegSink(tmp_path / "made.mp4")
+    monkeypatch.setattr(Output, "close", full)
+    with pytest.raises(ElementError, match="cannot finish what it writes: No space left") as caught:
+        el.Pipeline(timed([Fraction(0)], NANO, Fraction(25)), made).run()
+    assert "pw@" not in str(caught.value)
+
+
+def test_no_time_steps_back() -> None:
+    times = Times(Fraction(1, 25), Fraction(25), "libx264", "mkv", {})
+    counts = [times.count(None, None) for _ in range(4)]
+    assert all(after > before for before, after in pairwise(counts))
