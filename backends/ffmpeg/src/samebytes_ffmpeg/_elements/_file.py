@@ -97,7 +97,7 @@ class OneFile:
         Args:
             remove: delete the file.
             failed: there is an error already, which counts.
-            stopping: a connection that takes no more data is no error.
+            stopping: errors of a connection, which may take no more data, are left out.
 
         Raises:
             FFmpegError, OSError: it cannot be finished.

@@ -126,7 +126,7 @@ class Peer:
 
 
 class _Calls:
-    """Those of libavformat; what may wait lets the interpreter go.
+    """Calls of libavformat; what may wait lets the interpreter go.
 
     Raises:
         MissingDependencyError: there is one that this FFmpeg lacks.

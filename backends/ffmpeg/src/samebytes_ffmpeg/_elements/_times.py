@@ -33,7 +33,7 @@ _LATEST = 2**33
 class Times:
     """The counts of one stream.
 
-    Units are those of its frames if they are no finer than usual, else such that each frame of the
+    Units are those of its frames unless they are finer than usual, then such that each frame of the
     rate has a whole count: nanoseconds become 1/90000 s, and 1/96000 s at 24000/1001.
 
     Args:
