@@ -25,6 +25,10 @@ from samebytes_ffmpeg._pyav import frame_address
 Array = np.ndarray[Any, Any]
 
 FORMATS = ("I420", "NV12", "P010", "I420_10", "I422", "I444", "YUY2", "RGB", "BGRX", "GRAY8")
+ONE_THREAD: dict[str, Any] = (
+    {"threads": 1} if "threads" in (av.VideoFrame.reformat.__doc__ or "") else {}
+)
+"""With several, libswscale makes now and then other pixels where the part of a thread begins."""
 METHODS = {
     "linear": Interpolation.BILINEAR,
     "cubic": Interpolation.BICUBIC,
@@ -164,6 +168,7 @@ class TestAsPyAV:
                     src_color_range=ranges["full" if source in ("RGB", "BGRX") else ours],
                     dst_color_range=ranges[made.metadata.get("color_range", "full")],
                     interpolation=flag,
+                    **ONE_THREAD,
                 )
                 if source == "GRAY8":  # it takes a matrix of gray to mean something
                     theirs = frame.native.reformat(
