@@ -6,10 +6,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -166,3 +170,33 @@ def made(make: Callable[[Any], list[Any]], where: Any) -> list[Any]:
         return make(where)
     except (MissingDependencyError, UnknownNameError) as error:
         pytest.skip(f"missing package: {error}")
+
+
+_IN_ASYNCIO = """
+import asyncio, sys
+import samebytes.elements as el
+
+async def main():
+    source = el.create("ffmpeg.source", sys.argv[1], timeout=60)
+    print("connects", flush=True)
+    async with await el.Pipeline(source, lambda frame: frame).start_async() as out:
+        async for _ in out:
+            pass
+
+asyncio.run(main())
+"""
+
+
+def test_ctrl_c_in_asyncio_while_a_camera_connects() -> None:
+    pytest.importorskip("samebytes_ffmpeg", reason="missing package: pip install samebytes-ffmpeg")
+    with silent_peer() as port:
+        command = [sys.executable, "-c", _IN_ASYNCIO, f"tcp://127.0.0.1:{port}"]
+        child = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "connects\n"
+        time.sleep(2)  # it connects by then, or imports PyAV: both end
+        began = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=LONG)
+    assert said.rstrip().endswith("KeyboardInterrupt")
+    assert time.monotonic() - began < LONG / 2  # on a busy machine

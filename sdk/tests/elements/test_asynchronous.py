@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -203,3 +204,79 @@ def test_a_block_raises_what_ended_it() -> None:
         asyncio.run(without_threads())
     with suppress(ElementError):  # if the element was faster than the block
         asyncio.run(waits())
+
+
+class Connects(el.Source):
+    """Its open() waits until it is interrupted, and does not notice the first time."""
+
+    gives = el.Image("GRAY8", memory="cpu", width=WIDTH, height=HEIGHT)
+
+    def __init__(self, *, heeds: bool = True) -> None:
+        super().__init__()
+        self.opening, self.closed = threading.Event(), False
+        self._heeds = heeds
+        self._interrupts = threading.Semaphore(0)
+
+    def open(self, context: Any) -> None:
+        self.opening.set()
+        for _ in range(2):
+            assert self._interrupts.acquire(timeout=60)
+        if self._heeds:
+            raise OSError("interrupted")
+
+    def read(self) -> Any:
+        return None
+
+    def interrupt(self) -> None:
+        self._interrupts.release()
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("heeds", [False, True])
+def test_what_opens_ends_when_its_task_is_cancelled(
+    heeds: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    source = Connects(heeds=heeds)
+    before = set(threading.enumerate())
+
+    async def cancelled() -> None:
+        pipe = el.Pipeline(source, lambda picture: picture)
+        task = asyncio.create_task(pipe.start_async())
+        while not source.opening.is_set():
+            await asyncio.sleep(0)  # the event loop goes on
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert source.closed
+    for thread in set(threading.enumerate()) - before:
+        thread.join(60)
+        assert not thread.is_alive()
+    gc.collect()
+    assert not caplog.records
+
+
+def test_a_start_in_a_thread_gives_the_frames_and_raises_the_errors() -> None:
+    async def takes() -> list[int | None]:
+        async with await el.Pipeline(numbers(5), Collect()).start_async(queue=1) as out:
+            return [picture.pts async for picture in out]
+
+    assert asyncio.run(takes()) == list(range(5))
+
+    class Fails(el.Sink):
+        takes = el.Image()
+
+        def open(self, context: Any) -> None:
+            raise OSError("is away")
+
+        def write(self, picture: Any) -> None: ...
+
+    with pytest.raises(ElementError, match="is away"):
+        asyncio.run(el.Pipeline(numbers(5), Fails()).start_async())
+    with pytest.raises(ElementError, match="threads=1"):
+        asyncio.run(el.Pipeline(numbers(5), Collect()).start_async(threads=0))
+    with pytest.raises(ValueError, match="queue=0"):
+        asyncio.run(el.Pipeline(numbers(5), Collect()).start_async(queue=0))

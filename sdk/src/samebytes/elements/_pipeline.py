@@ -11,7 +11,6 @@ import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
 from operator import index
 from types import TracebackType
@@ -21,6 +20,7 @@ from .._core.memory.frame import Frame
 from .._core.owner.interrupts import deferred
 from .._core.owner.locks import Lock
 from ..errors import ElementError, UnknownNameError
+from ._asynchronous import in_a_thread, opened
 from ._channel import WHEN_FULL
 from ._current import CURRENT
 from ._element import Element
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["Pipeline", "Running"]
 
 ON_ERROR = ("stop", "drop", "end-stream")
+
+_NEEDS_THREADS = "`async for` needs threads: threads=1"
 
 
 class Pipeline:
@@ -138,6 +140,49 @@ class Pipeline:
             ValueError: `threads` or `pool_timeout` is negative, or `queue` is below 1; or there is
                 no such signal, or `stop_on` is used outside of the main thread.
         """
+        run, signals = self._run(threads, queue, when_full, on_error, pool_timeout, stop_on)
+        run.open()
+        return self._started(run, signals, threads, queue, when_full)
+
+    async def start_async(
+        self,
+        *,
+        threads: int = 1,
+        queue: int = 4,
+        when_full: str = "wait",
+        on_error: str = "stop",
+        pool_timeout: float = 10.0,
+        stop_on: int | Iterable[int] = (),
+    ) -> Running:
+        """Open the elements in a thread, and start: for coroutines.
+
+            async with await pipe.start_async() as out:
+                async for frame in out: ...
+
+        The event loop goes on meanwhile. When the task is cancelled, as on Ctrl-C, what connects
+        is interrupted, and the elements are closed.
+
+        Args:
+            threads: as of `start`, and at least 1.
+            queue, when_full, on_error, pool_timeout, stop_on: as of `start`.
+
+        Returns:
+            What gives the frames.
+
+        Raises:
+            ElementError, UnknownNameError, ValueError: as `start` does.
+        """
+        run, signals = self._run(threads, queue, when_full, on_error, pool_timeout, stop_on)
+        if not threads:
+            raise ElementError(self._graph.sources[0].name, _NEEDS_THREADS)
+        await opened(run)
+        return self._started(run, signals, threads, queue, when_full)
+
+    def _run(
+        self, threads: int, queue: int, when_full: str, on_error: str, pool_timeout: float,
+        stop_on: int | Iterable[int],
+    ) -> tuple[Run, Any]:  # fmt: skip
+        """Check the arguments of a start: what is to be opened, and the signals."""
         for name, given, known in (
             ("on_error", on_error, ON_ERROR),
             ("when_full", when_full, WHEN_FULL),
@@ -158,7 +203,9 @@ class Pipeline:
             self._graph, copy=self._copy, hold=self._hold, patience=pool_timeout,
             on_error=on_error,
         )  # fmt: skip
-        run.open()
+        return run, signals
+
+    def _started(self, run: Run, signals: Any, threads: int, queue: int, when_full: str) -> Running:
         workers = running = None
         try:
             if threads:
@@ -251,7 +298,7 @@ class Running:
     def __aiter__(self) -> AsyncIterator[Frame]:
         if self._workers is None:
             name = self._run.graph.sources[0].name
-            raise ElementError(name, "`async for` needs threads: start(threads=1)")
+            raise ElementError(name, _NEEDS_THREADS)
         return self
 
     async def __anext__(self) -> Frame:
@@ -270,7 +317,7 @@ class Running:
             self._finish(failed=True)
             raise
         # Elements may take their time to close: not in the event loop.
-        await _in_a_thread(partial(self._finish, failed=failed))
+        await in_a_thread(partial(self._finish, failed=failed))
         workers.raise_error()
         raise StopAsyncIteration
 
@@ -283,7 +330,7 @@ class Running:
         trace: TracebackType | None,
     ) -> None:  # fmt: skip
         # Elements may take their time to return and to close.
-        await _in_a_thread(partial(self.__exit__, kind, error, trace))
+        await in_a_thread(partial(self.__exit__, kind, error, trace))
 
     @property
     def ended_early(self) -> dict[int, ElementError]:
@@ -399,42 +446,6 @@ class Running:
         if hasattr(self, "stopped"):
             with suppress(Exception):
                 self.stop()
-
-
-async def _in_a_thread(stop: Callable[[], object]) -> None:
-    """Call a function in a thread of its own, and wait for it without blocking the event loop.
-
-    It is called in any case. The threads of asyncio.to_thread() may all be busy, and who is
-    cancelled while a call waits for one withdraws it; here the thread goes on.
-    """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-
-    def end(error: BaseException | None) -> None:
-        if done.done():  # cancelled
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
-
-    def work() -> None:
-        raised = None
-        try:
-            stop()
-        except BaseException as error:
-            raised = error
-        with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(end, raised)
-        del raised  # its traceback holds this call
-
-    thread = threading.Thread(target=copy_context().run, args=(work,), name="samebytes stop")
-    thread.start()
-    try:
-        await done
-    finally:
-        if done.done() and not done.cancelled():
-            thread.join()  # it has said so, and ends
 
 
 _living: weakref.WeakSet[Running] = weakref.WeakSet()

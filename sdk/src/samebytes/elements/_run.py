@@ -119,8 +119,14 @@ class Run:
         self.ended_early[reader.stream] = without_frames(error)
         return True
 
-    def interrupt(self) -> None:
-        """Ask every element to return soon. What one raises is raised by close()."""
+    def interrupt(self, *, again: bool = False) -> None:
+        """Ask every element to return soon. What one raises is raised by close().
+
+        Args:
+            again: also those that were asked already.
+        """
+        if again:
+            self._interrupted.clear()
         for reader in self.readers:
             reader.stop()
         last: BaseException | None = None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that wait, for coroutines: they are made in a thread, and the event loop goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+
+from ._run import Run
+
+__all__ = ["in_a_thread", "opened"]
+
+_AGAIN = 0.1
+"""Seconds after which an element that still opens is interrupted again: it may have been between
+two waits, or before its first one."""
+
+
+async def opened(run: Run) -> None:
+    """Open the elements in a thread; who is cancelled meanwhile interrupts them."""
+
+    def open_() -> None:
+        run.open()
+        if run.stopping:
+            run.close(failed=True)
+
+    opening = asyncio.ensure_future(in_a_thread(open_))
+    try:
+        await asyncio.shield(opening)
+    except BaseException:
+        run.stopping = True
+        opening.add_done_callback(_seen)
+        while not opening.done():
+            run.interrupt(again=True)
+            await asyncio.wait([opening], timeout=_AGAIN)
+        run.close(failed=True)
+        raise
+
+
+def _seen(opening: asyncio.Future[None]) -> None:
+    if not opening.cancelled():
+        opening.exception()  # nobody else asks for it
+
+
+async def in_a_thread(stop: Callable[[], object]) -> None:
+    """Call a function in a thread of its own, and wait for it without blocking the event loop.
+
+    It is called in any case. The threads of asyncio.to_thread() may all be busy, and who is
+    cancelled while a call waits for one withdraws it; here the thread goes on.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def end(error: BaseException | None) -> None:
+        if done.done():  # cancelled
+            return
+        if error is None:
+            done.set_result(None)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        raised = None
+        try:
+            stop()
+        except BaseException as error:
+            raised = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(end, raised)
+        del raised  # its traceback holds this call
+
+    thread = threading.Thread(
+        target=copy_context().run, args=(work,), name="samebytes asynchronous"
+    )
+    thread.start()
+    try:
+        await done
+    finally:
+        if done.done() and not done.cancelled():
+            thread.join()  # it has said so, and ends
