@@ -43,8 +43,6 @@ from ._core.owner.handles import (
 from ._core.owner.imports import ImportCache
 from ._core.owner.interrupts import deferred
 from ._core.owner.loans import (
-    ADD_PENDING_CALL,
-    SWEEP_SOON,
     Lender,
     Loan,
     keep_while,
@@ -81,10 +79,8 @@ if TYPE_CHECKING:
     from ._plugins.distributions import Entry
 
 __all__ = [
-    "ADD_PENDING_CALL",
     "API",
     "CPU_DEVICE",
-    "SWEEP_SOON",
     "Access",
     "Aside",
     "Context",

@@ -26,7 +26,7 @@ class Held:
     """What is lent."""
 
 
-def _token(_: bool) -> OwnedPointer:
+def _token(_: tuple[int, int] | None) -> OwnedPointer:
     return OwnedPointer(0x1000)
 
 
@@ -191,7 +191,7 @@ def _notify() -> None:
     """What a token does when its last reference is dropped."""
     add = ctypes.PyDLL(None)["Py_AddPendingCall"]
     add.restype, add.argtypes = c_int, (c_void_p, c_void_p)
-    assert add(loans.SWEEP_SOON, 0x77) == 0
+    assert add(loans._NOTIFY[1], 0x77) == 0
 
 
 def test_more_releases_than_the_queue_of_python_has_room_for(lender: Lender) -> None:
@@ -201,7 +201,7 @@ def test_more_releases_than_the_queue_of_python_has_room_for(lender: Lender) -> 
     add = ctypes.PyDLL(None)["Py_AddPendingCall"]
     add.restype, add.argtypes = c_int, (c_void_p, c_void_p)
     # No Python in between, so that nothing is taken from the queue.
-    results = set(map(call, [partial(add, loans.SWEEP_SOON, 0x77)] * 1000))
+    results = set(map(call, [partial(add, loans._NOTIFY[1], 0x77)] * 1000))
     assert results == {0, -1}
     for _ in range(100):  # pending calls run between instructions
         pass

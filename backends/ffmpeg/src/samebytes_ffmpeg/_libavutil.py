@@ -12,7 +12,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import ADD_PENDING_CALL, SWEEP_SOON, Lender, OwnedPointer
+from samebytes.plugins import Lender, OwnedPointer
 
 from ._avframe_abi import AVFRAMES, frame_head
 from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef, AVPixFmtDescriptor
@@ -146,10 +146,9 @@ class Libavutil:
         function.argtypes = arguments
         return function
 
-    def _new_token(self, notify: bool) -> OwnedPointer:
-        # The release calls Py_AddPendingCall(SWEEP_SOON, NULL), or av_buffer_unref(NULL), which
-        # does nothing.
-        release = (ADD_PENDING_CALL, SWEEP_SOON) if notify else (self.unref_address, None)
+    def _new_token(self, notify: tuple[int, int] | None) -> OwnedPointer:
+        # Without it the release calls av_buffer_unref(NULL), which does nothing.
+        release = notify or (self.unref_address, None)
         token: OwnedPointer = self.owned.buffer_create(None, 0, *release, 0)
         return made(token, "av_buffer_create")
 

@@ -7,8 +7,6 @@ import ctypes
 from ctypes import c_uint8, c_void_p, py_object
 
 from samebytes.plugins import (
-    ADD_PENDING_CALL,
-    SWEEP_SOON,
     Lender,
     Loan,
     OwnedPointer,
@@ -50,11 +48,10 @@ _BYTE_ADDRESS = ctypes.addressof(_BYTE)
 ctypes.pythonapi.Py_IncRef(py_object(_BYTE))
 
 
-def _new_token(notify: bool) -> OwnedPointer:
+def _new_token(notify: tuple[int, int] | None) -> OwnedPointer:
     token: OwnedPointer = _new_wrapped(GST_MEMORY_FLAG_READONLY, _BYTE_ADDRESS, 1, 0, 1, None, None)
-    if notify:
-        # It is called with (data, object), which are the arguments of Py_AddPendingCall.
-        gst.gst_mini_object_weak_ref(token, ADD_PENDING_CALL, SWEEP_SOON)
+    if notify is not None:
+        gst.gst_mini_object_weak_ref(token, *notify)  # called with its data and the object
     return token
 
 

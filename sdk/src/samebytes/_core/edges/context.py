@@ -92,21 +92,19 @@ RouteKey = tuple[object, str] | tuple[object, str, bool]
 
 
 class Router(Protocol):
-    """The interface through which the core uses routing and metadata, which are built upon it."""
+    """The interface through which the core uses routing and metadata, which are built upon it.
 
-    def derive(self, parent: Context, node: str | type[Context]) -> Context:
-        """The context of `node` that shares the handles of `parent`."""
+    `derive` gives the context of `node` that shares the handles of `parent`; `compile_route` the
+    function that maps from `source` to `target`, which it enters in the source's table;
+    `forget_compiled` drops those of all contexts; `crop` is `Frame.crop`.
+    """
 
+    def derive(self, parent: Context, node: str | type[Context]) -> Context: ...
     def compile_route(
         self, source: Context, level: Level, target: Target, access: str, copy: bool, item: Any
-    ) -> Callable[[Any], Any]:
-        """The function that maps from `source` to `target`, entered in the source's table."""
-
-    def forget_compiled(self) -> None:
-        """Drop the compiled routes of all contexts."""
-
-    def crop(self, frame: Frame, x: int, y: int, width: int, height: int, fit: bool) -> Frame:
-        """The part of a picture: see `Frame.crop`."""
+    ) -> Callable[[Any], Any]: ...
+    def forget_compiled(self) -> None: ...
+    def crop(self, frame: Frame, x: int, y: int, width: int, height: int, fit: bool) -> Frame: ...
 
 
 class Context(TypedContext[TensorT_co, FrameT_co]):

@@ -113,9 +113,7 @@ class MapperSpec:
         Args:
             level: "tensor" or "frame".
         """
-        return self.level == level or (
-            level == "frame" and self.level == "tensor" and self.per_plane
-        )
+        return level == self.level or (level == "frame" and self.per_plane)
 
 
 # The queue, and whether an edge took it. Not an argument of connect(): few edges have a use for it,
@@ -143,16 +141,14 @@ def map_in_order(item: Any, target: Any, access: Any, copy: bool, queue: Any) ->
         NoRouteError: no edge of the route uses a queue.
     """
     ordering = [queue, False]
-    # Set in a copy, which ends with the call: an exception of a signal handler before a reset would
-    # leave the queue to all later mappings.
+    # In a copy, which ends with the call: no exception can leave the queue to later mappings.
     here = copy_context()
     here.run(_current.set, ordering)
     mapped = here.run(item.map, target, access, copy=copy)
     # Where nothing was mapped, no edge was asked, and what is pending may still have to be ordered.
     unmoved = mapped.context is item.context
     if not ordering[1] and not (unmoved and item.context.order(item, queue)):
-        node = mapped.context.node
+        nodes = item.context.node, mapped.context.node
         mapped.close()
-        reason = "no edge of this route uses a queue: leave queue= out"
-        raise NoRouteError(item.context.node, node, [reason])
+        raise NoRouteError(*nodes, ["no edge of this route uses a queue: leave queue= out"])
     return mapped

@@ -35,11 +35,6 @@ T = TypeVar("T", bound=Closable)
 class ContextRegistry(Generic[T]):
     """The living contexts of one kind, by what they were made from. It keeps none of them alive.
 
-        _devices: ContextRegistry[ToyContext] = ContextRegistry()
-
-        def context_over(handle: int) -> ToyContext:
-            return _devices.find_or_make(handle, partial(ToyContext, handle))
-
     Keys are numbers, strings, and tuples of them: the native handles, or the name of a device. A
     context is not found again once it was closed, or one that it was derived from: who closes it
     may end what its handles name, and the numbers are used again.

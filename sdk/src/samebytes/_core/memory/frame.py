@@ -307,13 +307,11 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         """The picture in another format and size, in memory of the CPU.
 
         A plugin converts it that can read the frame without a copy: FFmpeg's or OpenCV's. The new
-        frame has memory of its own, which is used again when nobody holds it; this one is not
-        held. Its `meta` is its own: docs/reference/metadata.md says what it keeps. Each conversion
-        is counted in `samebytes.stats()`. Where nothing is to change, the frame is mapped to "cpu",
-        to be read, and nothing is counted.
+        frame has memory of its own, used again when nobody holds it, and does not hold this one.
+        Its `meta` is its own: docs/reference/metadata.md says what it keeps. `samebytes.stats()`
+        counts it. Where nothing is to change, the frame is mapped to "cpu", to be read.
 
-        Colours are those of the range and matrix that the frame says, or of what goes without
-        saying (`samebytes.formats.colors_of`).
+        Colours are those that the frame says, or else those of `samebytes.formats.colors_of`.
 
         Args:
             format_: the pixel format, in any spelling: "RGB24", "NV12".
@@ -419,11 +417,10 @@ def _why_not_one_array(frame: Any) -> str:
     listed = f" ({', '.join(names)})" if names else ""
     # Memory of a context that is not the process's one of its type may lie on a device.
     on_cpu = "frame" if frame.context.singleton else 'frame.map("cpu")'
-    which = "planes[0]" if count == 1 else "planes[i]"
     what = f"{info} frame" if info is not None else "frame of tensors"
     return (
         f"this {what} in {frame.context.node} has {planes}{listed} and is not an array itself: "
-        f"pass {on_cpu}.{which}"
+        f"pass {on_cpu}.planes[{'0' if count == 1 else 'i'}]"
     )
 
 

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any, TypedDict
 
 from ..._numbers import integer
 from ...errors import MetadataError
 from ...formats import AudioInfo, ImageInfo
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from fractions import Fraction
 
 __all__ = ["FrameMeta", "FrameSays", "Region", "say"]
 
@@ -25,10 +21,8 @@ class Region:
     """A rectangle of interest in a frame.
 
     Attributes:
-        x: its left edge, an int, in pixels from the left of the frame.
-        y: its top edge, an int, in pixels from the top of the frame.
-        width: an int, in pixels.
-        height: an int, in pixels.
+        x, y: its left and top edge, in pixels from those of the frame.
+        width, height: in pixels.
         label: what it shows, such as the name of a class; "" if that is not known.
         confidence: how sure the detector was, from 0 to 1, or None.
         metadata: the user's own entries.
@@ -119,10 +113,8 @@ def say(
     Raises:
         MetadataError: an argument is not what it must be. Nothing was set then.
     """
-    if pts is not None:
-        if isinstance(pts, bool) or not isinstance(pts, Integral):
-            raise MetadataError("pts", f"must be an int, in units of time_base, not {pts!r}")
-        pts = int(pts)
+    if pts is not None and (isinstance(pts, bool) or not isinstance(pts, Integral)):
+        raise MetadataError("pts", f"must be an int, in units of time_base, not {pts!r}")
     if time_base is not None:
         time_base = _seconds("time_base", time_base)
         if time_base == 0:
@@ -132,7 +124,7 @@ def say(
     if metadata is not None and not isinstance(metadata, Mapping):
         raise MetadataError("metadata", f"must be a dict of entries by name, not {metadata!r}")
     if pts is not None:
-        meta.pts = pts
+        meta.pts = int(pts)
     if time_base is not None:
         meta.time_base = time_base
     if metadata:

@@ -309,7 +309,6 @@ if TYPE_CHECKING:
 
     TensorT_co = TypeVar("TensorT_co", bound=Tensor, default=Tensor, covariant=True)
     FrameT_co = TypeVar("FrameT_co", bound=Frame, default=Frame[TensorT_co], covariant=True)
-    # Those of functions.
     AnyTensor = TypeVar("AnyTensor", bound=Tensor, default=Tensor)
     AnyFrame = TypeVar("AnyFrame", bound=Frame, default=Frame)
 

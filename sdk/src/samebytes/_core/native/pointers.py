@@ -91,13 +91,8 @@ def bind(
 ) -> dict[str, Any]:
     """Give the functions of a library their types, and check that it has them.
 
-        found = bind(
-            ctypes.CDLL("libtoy.so.1"),
-            {"toy_open": (c_int, (c_char_p, c_int)), "toy_version": (c_int, ())},
-            plugin="toy", library="libtoy.so.1", hint="install libtoy 1.2 or later",
-            optional={"toy_version"},
-        )
-        if "toy_version" not in found: ...  # an older library
+        bind(ctypes.CDLL("libtoy.so.1"), {"toy_open": (c_int, (c_char_p, c_int))},
+             plugin="toy", library="libtoy.so.1", hint="install libtoy 1.2 or later")
 
     Args:
         functions: a `ctypes.CDLL`, or an object with functions of its own that stand in for them.

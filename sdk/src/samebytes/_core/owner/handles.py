@@ -256,16 +256,7 @@ def register_handle_key(key: HandleKey) -> None:
         raise ValueError(f"handle key {key.name!r} is already {HANDLE_KEYS[key.name]}")
 
 
-def check_handle_key(name: str) -> HandleKey:
-    """The key of that name.
-
-    Args:
-        name: of the key.
-
-    Raises:
-        UnknownNameError: there is no such key; the message has the nearest ones.
-    """
-    try:
-        return HANDLE_KEYS[name]
-    except KeyError:
-        raise UnknownNameError("handle key", name, HANDLE_KEYS) from None
+def check_handle_key(name: str) -> None:
+    """Raise UnknownNameError, with the nearest keys, unless the table has this one."""
+    if name not in HANDLE_KEYS:
+        raise UnknownNameError("handle key", name, HANDLE_KEYS)

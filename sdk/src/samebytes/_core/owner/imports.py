@@ -48,7 +48,7 @@ class ImportCache(Generic[T]):
         self._page = page
         self._lock = Lock()
         self._making = KeyLocks()  # two imports at a time of the same memory would be wrong
-        self._by_source: WeakKeyDictionary[Storage, Imports[T]] = WeakKeyDictionary()
+        self._by_source: WeakKeyDictionary[Storage, Imports] = WeakKeyDictionary()
         self._in_use: WeakValueDictionary[Hashable, T] = WeakValueDictionary()
         self._pages: WeakValueDictionary[tuple[int, int], T] = WeakValueDictionary()
 
@@ -64,16 +64,16 @@ class ImportCache(Generic[T]):
         if isinstance(source, LeasedStorage) and isinstance(source.keep, Storage):
             source = source.keep
         known = self._by_source.get(source)
-        found = None if known is None else known.get(key)
+        found: T | None = None if known is None else known.get(key)
         if found is None:
             made = make()
             with self._lock:
+                known = known or self._by_source.get(source)
                 if known is None:
-                    known = self._by_source.get(source)
-                if known is None:
-                    known = self._by_source[source] = Imports()
+                    known = Imports()  # the source knows them first: they end before it
                     living = [ref for ref in source._imports if ref() is not None]
                     source._imports = (*living, weakref.ref(known))
+                    self._by_source[source] = known
                 found = known.setdefault(key, made)
         return found
 

@@ -34,8 +34,6 @@ from typing import Any, ClassVar
 from .handles import OwnedPointer, bindable
 
 __all__ = [
-    "ADD_PENDING_CALL",
-    "SWEEP_SOON",
     "Lender",
     "Loan",
     "keep_while",
@@ -57,13 +55,13 @@ class Lender:
             the release function of a lent object, with a slot's address as its argument, and does
             nothing to a slot that is NULL.
         new_token: `new_token(notify)` makes a token, an object that the library counts references
-            of. If it is to notify, it calls ADD_PENDING_CALL with SWEEP_SOON and anything when the
-            last reference is dropped.
+            of. `notify` is None, or the address of a function of C and its first argument: that is
+            called when the last reference is dropped. Its second argument may be anything.
         fill: `fill(slot, token)` stores one more reference to the token at the slot's address.
     """
 
     clear: int
-    new_token: Callable[[bool], OwnedPointer]
+    new_token: Callable[[tuple[int, int] | None], OwnedPointer]
     fill: Callable[[int, OwnedPointer], object]
 
 
@@ -85,7 +83,7 @@ class Loan:
         self._held = held
         self._lender = lender
         self._slots: list[_Slot] = []
-        self._token: OwnedPointer | None = lender.new_token(_may_notify())
+        self._token: OwnedPointer | None = lender.new_token(_NOTIFY if _may_notify() else None)
 
     def slot(self) -> int:
         """The address of a new slot, the argument for the lender's `clear`; to be filled next."""
@@ -232,19 +230,15 @@ _add_pending_call.argtypes = (c_void_p, py_object)
 # 0 of any result: Python takes another one of a pending call for an exception.
 _add_pending_call.restype = (0).__mul__
 
-ADD_PENDING_CALL = _address(_add_pending_call)
-"""The address of Py_AddPendingCall, which takes a function and an argument for it."""
-
 _due = _Due()
-# The library passes an object of its own to SWEEP_SOON, which therefore has a second call made: is
-# _due true? An exception in there is the program's; one in a callback of ctypes would be swallowed.
+# The library passes an object of its own to this, which therefore has a second call made: is _due
+# true? An exception in there is the program's; one in a callback of ctypes would be swallowed.
 # So nothing of the callback is Python code, in which a signal handler could raise one.
 _sweep_soon = CFUNCTYPE(c_int)(
     partial(_add_pending_call, _address(ctypes.pythonapi.PyObject_IsTrue), _due)
 )
 
-SWEEP_SOON = _address(_sweep_soon)
-"""The address of a function for Py_AddPendingCall, with any argument: sweep in the main thread."""
+_NOTIFY = _address(_add_pending_call), _address(_sweep_soon)
 
 
 class _Soon:
@@ -252,7 +246,7 @@ class _Soon:
 
     __slots__ = ()
 
-    __del__ = bindable(partial(_add_pending_call, SWEEP_SOON))
+    __del__ = bindable(partial(_add_pending_call, _NOTIFY[1]))
 
 
 _never_dropped: list[OwnedPointer] = []
@@ -268,7 +262,7 @@ def _stop_notifying() -> None:
     _ended.append(True)
     for slot in list(_lent.values()):
         if slot.cell.value:
-            token = slot.lender.new_token(False)
+            token = slot.lender.new_token(None)
             _never_dropped.append(token)
             # One store: a thread that releases the object meanwhile uses the old token or the new.
             slot.cell.value = token.address

@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from sys import getrefcount
-from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeVar
+from typing import Any, ClassVar, NoReturn, SupportsIndex
 
 from ..._raising import throw
 from .locks import in_forked_child
@@ -28,9 +28,6 @@ __all__ = [
     "releasing",
     "settle",
 ]
-
-
-T = TypeVar("T")
 
 
 class Uncopyable:
@@ -53,7 +50,7 @@ class Uncopyable:
         self.__reduce_ex__(2)
 
 
-class Imports(dict[Hashable, T]):
+class Imports(dict[Hashable, Any]):
     """Imports of one storage that one cache of a driver's remembers."""
 
     __slots__ = ("__weakref__",)
@@ -93,7 +90,7 @@ class Storage(Uncopyable):
     __slots__ = ("__array_interface__", "__weakref__", "_imports", "address", "flush", "holds",
                  "keep", "nbytes", "readonly", "release", "wait")  # fmt: skip
 
-    _imports: tuple[weakref.ref[Imports[Any]], ...]  # end before it: see ImportCache
+    _imports: tuple[weakref.ref[Imports], ...]  # end before it: see ImportCache
 
     def __init__(
         self,
