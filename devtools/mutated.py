@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The code that `dev.py mutate` puts faults into: the parts of the core, and each backend."""
+"""The code that `dev.py mutate` puts faults into: the parts of the core, backends, and contrib."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from devtools.pytest_run import on
-from devtools.workspace import DISTRIBUTIONS, ROOT
+from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES
 
 __all__ = ["CORE", "CORE_PARTS", "PARTS", "Package", "Part"]
 
@@ -57,7 +57,7 @@ def _backends() -> dict[str, Part]:
     found = {}
     for distribution in DISTRIBUTIONS:
         above, _, name = distribution.folder.partition("/")
-        if above == "backends":
+        if above in ("backends", "contrib") and distribution != SOFTDEVICES:
             path = distribution.path / "src" / f"samebytes_{name}"
             suites = (f"{distribution.folder}/tests",)
             found[name] = Part(Package(path, suites, distribution.devices), path)
