@@ -23,6 +23,9 @@ class Conversion:
     node of the spec, allocates the new ones, carries metadata, and counts.
 
     Attributes:
+        source: the pictures that come.
+        target: those made of them.
+        method: how they are scaled, a name in METHODS.
         row_padding: bytes of memory that are to lie behind each row of the new picture, which
             `run` may overwrite. Behind each plane there are 64 at least.
     """
