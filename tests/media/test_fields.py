@@ -319,8 +319,8 @@ class TestFrameRate:
 
 
 def test_a_frame_of_gstreamer_through_a_socket() -> None:
-    dma = pytest.importorskip(
-        "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+    ipc = pytest.importorskip(
+        "samebytes_ipc", reason="missing package samebytes-ipc: pip install samebytes-ipc"
     )
     caps = f"video/x-raw,format=I420,{SIZE},colorimetry=bt709,pixel-aspect-ratio=4/3"
     made: Any = sb.context("dma").allocate_frame("I420", 64, 48).map("gstreamer", "rw")
@@ -331,8 +331,8 @@ def test_a_frame_of_gstreamer_through_a_socket() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         theirs.settimeout(10)
-        dma.send(ours, frame.map("dma"))
-        with dma.receive(theirs) as got:
+        ipc.send(ours, frame.map("dma"))
+        with ipc.receive(theirs) as got:
             assert got.metadata == frame.metadata
             mapped: Any = got.map("gstreamer")
             assert mapped.caps.to_string().count("framerate=(fraction)25/1") == 1
