@@ -3,13 +3,20 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import av
 import pytest
 
 import samebytes.elements as el
+from samebytes.errors import ElementError
 from samebytes_ffmpeg import FFmpegSource
 
 
@@ -42,3 +49,74 @@ def test_a_source_that_connects_again_without_an_end_is_stopped(
     for thread in left:
         thread.join(20)
         assert not thread.is_alive()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def late_camera(port: int, clip: bytes, after: float) -> Iterator[None]:
+    """One that listens only after some seconds."""
+
+    def serve() -> None:
+        time.sleep(after)
+        with socket.create_server(("127.0.0.1", port)) as server:
+            connection = server.accept()[0]
+            with connection, suppress(OSError):
+                connection.sendall(clip)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_a_camera_that_is_switched_on_later(clip: Path, tmp_path: Path) -> None:
+    """Its first connection is tried again as later ones are, while the elements negotiate."""
+    sent = tmp_path / "sent.ts"
+    el.Pipeline(FFmpegSource(clip, frames=20), el.create("ffmpeg.sink", sent)).run()
+    port = free_port()
+    with late_camera(port, sent.read_bytes(), 0.5):
+        source = FFmpegSource(
+            f"tcp://127.0.0.1:{port}", live=True, reconnect=500, pause=0.05, frames=10
+        )
+        assert el.Pipeline(source).run().of("ffmpeg.source").frames_out == 10
+
+
+def test_the_first_connection_is_given_up_after_as_many_attempts() -> None:
+    source = FFmpegSource(f"tcp://127.0.0.1:{free_port()}", live=True, reconnect=3, pause=0.01)
+    with pytest.raises(ElementError, match=r"4 attempts to connect failed, .*nothing listens"):
+        el.Pipeline(source).run()
+
+
+@pytest.mark.parametrize(
+    ("url", "words"), [("nothing://x", "no protocol"), ("no/such/file.mp4", "no such file")]
+)
+def test_what_no_attempt_helps_is_said_at_once(url: str, words: str) -> None:
+    began = time.monotonic()
+    with pytest.raises(ElementError, match=words):
+        el.Pipeline(FFmpegSource(url, live=True, reconnect=5, pause=30)).run()
+    assert time.monotonic() - began < 20
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_ctrl_c_between_first_attempts() -> None:
+    source = FFmpegSource(f"tcp://127.0.0.1:{free_port()}", live=True, pause=30)
+    timer = threading.Timer(0.5, signal.raise_signal, (signal.SIGINT,))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        el.Pipeline(source).run()
+    assert time.monotonic() - began < 15
+    timer.join()
+
+
+@pytest.mark.parametrize("ending", ["avi", "flv", "mkv", "mp4", "ts"])
+def test_a_start_behind_the_end_gives_nothing(ending: str, clip: Path, tmp_path: Path) -> None:
+    made = tmp_path / f"made.{ending}"
+    codec = "flv" if ending == "flv" else "mpeg4"
+    el.Pipeline(FFmpegSource(clip, frames=20), el.create("ffmpeg.sink", made, codec=codec)).run()
+    assert el.Pipeline(FFmpegSource(made, start=100)).run().of("ffmpeg.source").frames_out == 0

@@ -186,7 +186,10 @@ class Input:
 
     def _is_joined(self) -> bool:
         """True if times step back somewhere, so that they do not identify a position."""
-        self._rewind()
+        try:
+            self._rewind()
+        except (av.FFmpegError, OSError):
+            return False  # AVI, FLV and GIF have no position before the first: times are in order
         last = None
         jump = -JUMP / (self.rate * Fraction(self._stream.time_base))
         with closing(self._container.demux(self._stream)) as packets:

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any
 
 import av
+from av import error as kinds
 
 from samebytes.elements import Doc, FrameInfo, Image, Range, Source
 from samebytes.errors import ElementError
@@ -23,6 +26,15 @@ __all__ = ["FFmpegSource"]
 
 _LONGEST = 30.0
 """Seconds between two attempts to connect, at most."""
+_LOOK = 0.2
+"""Seconds between two looks at whether a signal came, which may have gone to another thread."""
+
+_LASTING = (
+    kinds.HTTPUnauthorizedError, kinds.HTTPForbiddenError, kinds.HTTPNotFoundError,
+    kinds.ProtocolNotFoundError, kinds.DemuxerNotFoundError, kinds.DecoderNotFoundError,
+    kinds.OptionNotFoundError, kinds.FileNotFoundError, kinds.ArgumentError,
+)  # fmt: skip
+"""Errors of the first connection that no later attempt can help, since the address is wrong."""
 
 
 class FFmpegSource(Source):
@@ -72,7 +84,7 @@ class FFmpegSource(Source):
         """Open it, and say what its header says."""
         self._stopping, self._stops = False, SimpleQueue()
         self._clock, self._given, self._ended = Clock(live=self.live), 0, False
-        return self._open().info()
+        return self._connected().info()
 
     def read(self) -> av.VideoFrame | None:
         """The next frame, with its own time."""
@@ -137,12 +149,34 @@ class FFmpegSource(Source):
                 return None
             attempts += 1
 
+    def _connected(self) -> Input | Connection:
+        """Open it for the first time; a live source tries again where that may help."""
+        attempts = 0
+        while True:
+            try:
+                return self._open()
+            except ElementError as error:
+                self._let_go()
+                lasting = error.__cause__ is None or isinstance(error.__cause__, _LASTING)
+                if not self.live or not self.reconnect or lasting:
+                    raise
+                if attempts == self.reconnect:
+                    raise self._failure(
+                        f"{attempts + 1} attempts to connect failed, the last one: "
+                        f"{self._words(error)}"
+                    ) from error
+            if self._stopped_within(min(self.pause * 2**attempts, _LONGEST)):
+                raise GivenUpError
+            attempts += 1
+
     def _stopped_within(self, seconds: float) -> bool:
-        try:
-            self._stops.get(timeout=seconds)
-        except Empty:
-            return False
-        return True
+        """Wait, unless there is an interrupt()."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            with suppress(Empty):
+                self._stops.get(timeout=min(left, _LOOK))
+                return True
+        return self._stopping
 
     def _error(self, failed: Exception) -> ElementError:
         if isinstance(failed, ElementError):
