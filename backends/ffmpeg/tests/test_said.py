@@ -113,6 +113,38 @@ def test_a_file_says_what_its_frames_say(
         assert lost == set(FILES[codec, ending, format_])
 
 
+ASPECTS = [
+    ("libx264", "mp4"), ("libx264", "mov"), ("libx264", "mkv"), ("libx264", "ts"),
+    ("libx264", "avi"), ("libvpx", "webm"), ("libvpx", "mkv"), ("libvpx-vp9", "webm"),
+    ("libvpx-vp9", "mp4"), ("libsvtav1", "mkv"), ("libsvtav1", "mp4"), ("libsvtav1", "webm"),
+    ("rawvideo", "mkv"), ("rawvideo", "nut"), ("rawvideo", "mov"), ("ffv1", "mkv"),
+    ("mpeg4", "mp4"), ("mpeg4", "avi"), ("ffv1", "avi"), ("rawvideo", "avi"),
+    ("mpeg2video", "ts"), ("mpeg2video", "mkv"),
+]  # fmt: skip
+
+
+@pytest.mark.pyav17
+@pytest.mark.parametrize("ratio", [Fraction(4, 3), Fraction(16, 15)], ids=str)
+@pytest.mark.parametrize(("codec", "ending"), ASPECTS)
+def test_every_container_says_the_shape_of_pixels(
+    codec: str, ending: str, ratio: Fraction, tmp_path: Path
+) -> None:
+    """Where the bitstream has no place for it, the container alone says it."""
+    _need(codec)
+    if codec == "mpeg2video" and ratio != Fraction(4, 3):
+        return  # it knows pictures of 4:3, 16:9 and 2.21:1
+    path = tmp_path / f"made.{ending}"
+    frames = list(pictures())
+    for native in frames:
+        write_meaning(native, {"sample_aspect_ratio": ratio})
+    el.Pipeline(frames, FFmpegSink(path, codec)).run()
+    with av.open(str(path)) as container:
+        found: Any = container.streams.video[0].sample_aspect_ratio
+    assert found is not None
+    # WebM has whole pixels of the screen.
+    assert float(found) == pytest.approx(float(ratio), rel=0.004 if ending == "webm" else 1e-9)
+
+
 def rounded(value: Any) -> Any:
     """AV1 has other units of HDR than H.264."""
     if not isinstance(value, dict):

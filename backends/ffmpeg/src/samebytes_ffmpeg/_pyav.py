@@ -41,6 +41,7 @@ __all__ = [
     "frame_address",
     "frame_of_plane",
     "plane_index",
+    "stream_address",
 ]
 
 _POINTER = ctypes.sizeof(c_void_p)
@@ -73,6 +74,11 @@ def codec_context_address(context: Any) -> int:
 def format_context_address(container: Any) -> int:
     """The AVFormatContext* of a container (`ptr` in av/container/core.pxd). It stays its own."""
     return c_void_p.from_address(id(container) + _HEAD).value or 0
+
+
+def stream_address(stream: Any) -> int:
+    """The AVStream* of a stream (`ptr` in av/stream.pxd). It stays its own."""
+    return c_void_p.from_address(id(stream) + _HEAD).value or 0
 
 
 def frame_of_plane(plane: AnyPlane) -> Any:

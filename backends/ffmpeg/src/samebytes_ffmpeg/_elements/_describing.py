@@ -19,6 +19,7 @@ from .._meta import FFmpegMeta
 from .._pyav import frame_address
 from .._side_data import read_side_data
 from ._encoder_side_data import give_side_data
+from ._stream_aspect import set_stream_aspect
 
 __all__ = ["as_said", "describe", "properties_of"]
 
@@ -76,6 +77,8 @@ def describe(
     ratio = sample_aspect(frame)
     if ratio is not None:
         context.sample_aspect_ratio = ratio
+        # VP8, VP9, AV1 and raw video say it in the container alone.
+        set_stream_aspect(stream, ratio)
     # Else only times are encoded, and the last frame is as long as the rate says.
     context.flags |= _AV_CODEC_FLAG_FRAME_DURATION
     said = {}
