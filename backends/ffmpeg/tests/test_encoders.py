@@ -144,3 +144,52 @@ def test_a_source_with_a_rate_of_many_digits(tmp_path: Path) -> None:
 def test_values_that_ffmpeg_cannot_hold_are_refused_by_name(name: str, value: object) -> None:
     with pytest.raises(ParameterError, match=f"^element 'ffmpeg.sink': parameter '{name}'"):
         el.create("ffmpeg.sink", "made.mkv", **{name: value})
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+@pytest.mark.parametrize("codec", ["mpeg1video", "mpeg2video", "libvpx", "prores_ks", "magicyuv"])
+def test_full_range_is_not_said_to_be_limited(codec: str, allowed: bool, tmp_path: Path) -> None:
+    made = tmp_path / ("made.avi" if codec == "magicyuv" else "made.mkv")
+    wide = codec == "prores_ks"
+
+    def full() -> Iterator[av.VideoFrame]:
+        for number in range(12):
+            native = av.VideoFrame(64, 48, "yuv422p10le" if wide else "yuv420p")
+            for plane in native.planes:
+                plane.update(bytes([90, 0] if wide else [90]) * (plane.buffer_size >> wide))
+            native.color_range = ColorRange.JPEG
+            native.pts, native.time_base = number, Fraction(1, 25)
+            yield native
+
+    options = {"strict": "unofficial"} if allowed else {}
+    pipe = el.Pipeline(full(), FFmpegSink(made, codec=codec, options=options))
+    if allowed:
+        pipe.run(threads=0)
+        return
+    with pytest.raises(ElementError, match=rf"{codec} does of all YUV, .*'strict'"):
+        pipe.run(threads=0)
+
+
+def test_every_encoder_keeps_full_range_or_refuses_it(tmp_path: Path) -> None:
+    """Or says nothing: no file says that blacks and whites are others than they were."""
+    tried = 0
+    for codec in sorted(av.codec.codecs_available):
+        try:
+            found = av.codec.Codec(codec, "w")
+        except av.codec.codec.UnknownCodecError:
+            continue
+        known = [one.name for one in found.video_formats or ()] if found.type == "video" else []
+        if "yuv420p" not in known or found.name.endswith(("_v4l2m2m", "_nvenc", "_vaapi", "_qsv")):
+            continue
+        made = tmp_path / f"{found.name}.nut"
+        try:
+            el.Pipeline(of_range(ColorRange.JPEG), FFmpegSink(made, codec=found.name)).run(
+                threads=0
+            )
+            with av.open(str(made)) as container:
+                shown = sb.frame(next(container.decode(video=0)))
+                assert shown.metadata.get("color_range") != "limited", codec
+                tried += 1
+        except (ElementError, av.FFmpegError, StopIteration):
+            continue
+    assert tried > 3

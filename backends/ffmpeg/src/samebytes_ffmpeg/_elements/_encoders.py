@@ -18,6 +18,10 @@ from .._pixel_formats import image_format_named, pixel_format_name
 __all__ = ["Encodable", "encoder_for", "why_not", "why_not_of_range"]
 
 _CHOICES = ("libx264", "mpeg4", "ffv1")
+# Encoders whose bitstreams say limited range of all YUV.
+_LIMITED = (
+    "mpeg1video", "mpeg2video", "libvpx", "prores", "prores_aw", "prores_ks", "magicyuv",
+)  # fmt: skip
 # Values of FFmpeg's option `strict` that allow limited range in JPEG.
 _LENIENT = ("unofficial", "experimental", "-1", "-2")
 
@@ -104,12 +108,28 @@ def why_not(codec: str, pixel_format: str, image: ImageInfo) -> str | None:
     return None
 
 
-def why_not_of_range(codec: str, native: av.VideoFrame, options: Mapping[str, str]) -> str | None:
+def why_not_of_range(
+    codec: str, native: av.VideoFrame, said: str | None, options: Mapping[str, str]
+) -> str | None:
     """Return why an encoder does not take the range of a frame's values; None if it does.
+
+    Args:
+        codec: FFmpeg's name of it.
+        native: the frame.
+        said: the entry `color_range` of its metadata.
+        options: of the encoder.
 
     libavcodec/mjpegenc.c: its first formats are those of full range, and others need to be allowed.
     avcodec_open2() says no more than "Invalid argument".
     """
+    if codec in _LIMITED and said == "full" and native.format.name.startswith("yuv"):
+        if options.get("strict") in _LENIENT:
+            return None
+        return (
+            f"the file would say limited range, as {codec} does of all YUV, and the frames are of "
+            "full range: blacks and whites would be cut off. Convert them before, take another "
+            "encoder (libx264, libvpx-vp9), or allow it with options={'strict': 'unofficial'}"
+        )
     known = [one.name for one in av.codec.Codec(codec, "w").video_formats or ()]
     if not known or not known[0].startswith("yuvj") or not native.format.name.startswith("yuv"):
         return None

@@ -116,7 +116,8 @@ class FFmpegSink(Sink):
                 image = ImageInfo.of(frame.image.format, native.width, native.height)
                 codec = self.codec or encoder_for(native.format.name, image)
                 options = self.options or {}
-                if (reason := why_not_of_range(codec, native, options)) is not None:
+                said = frame.metadata.get("color_range")
+                if (reason := why_not_of_range(codec, native, said, options)) is not None:
                     raise ValueError(reason)
                 rate = _countable(self._rate_of(frame))
                 output.start(frame, codec, rate, self.bit_rate, options)
