@@ -36,6 +36,7 @@ def test_importing_loads_no_library() -> None:
 def test_no_loader(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_loader, "LIBRARY_NAME", "libze_loader_of_nobody.so.1")
     monkeypatch.setattr(_loader, "_loaded", [])
+    monkeypatch.setattr(_loader, "_opened", [])
     with pytest.raises(MissingDependencyError) as caught:
         load()
     assert caught.value.plugin == "level_zero"
@@ -46,7 +47,15 @@ def test_no_loader(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_driver(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
     fake.handlers["zeInit"] = lambda flags: Result.ERROR_UNINITIALIZED
     monkeypatch.setattr(_loader, "_loaded", [])
-    monkeypatch.setattr(_loader, "open_library", lambda: fake)
+    monkeypatch.setattr(_loader, "_opened", [])
+    opened = 0
+
+    def open_it() -> Any:
+        nonlocal opened
+        opened += 1
+        return fake
+
+    monkeypatch.setattr(_loader, "open_library", open_it)
     with pytest.raises(MissingDependencyError) as caught:
         load()
     assert caught.value.missing
@@ -56,6 +65,7 @@ def test_no_driver(monkeypatch: pytest.MonkeyPatch, fake: Any) -> None:
         load()
     fake.handlers.clear()
     assert load() is load(), "a failure is not remembered, a success is"
+    assert opened == 1, "each one that is opened leaves garbage"
 
 
 def test_a_loader_without_a_function_that_all_have() -> None:

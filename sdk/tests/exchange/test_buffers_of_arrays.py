@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 import samebytes
 from samebytes.errors import UnsupportedObjectError
@@ -26,6 +27,10 @@ ARRAYS: dict[str, Callable[[Any], np.ndarray[Any, Any]]] = {
     "a view of a view": lambda b: np.ndarray((48, 64), np.uint8, buffer=b)[1:][:, ::2],
     "another dtype": lambda b: np.ndarray((48, 64), np.uint8, buffer=b).view(np.uint16),
     "a subclass": lambda b: np.ndarray((48, 64), np.uint8, buffer=b).view(np.matrix),
+    "strides of its own": lambda b: as_strided(
+        np.ndarray((48, 64), np.uint8, buffer=b), (48, 32), (64, 2)
+    ),
+    "a view of such": lambda b: as_strided(np.ndarray((48, 64), np.uint8, buffer=b))[:, 1:].view(),
     "read-only": lambda b: frozen(np.ndarray((48, 64), np.uint8, buffer=b)),
 }
 
@@ -106,6 +111,27 @@ def test_a_buffer_stays_open_while_its_array_is_used(how: str, memory: Any, made
     owner.close()
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda whole: sliding_window_view(whole, (8, 8)),
+        lambda whole: np.broadcast_to(whole, (2, 48, 64)),
+        lambda whole: as_strided(sliding_window_view(whole, (8, 8)), (2, 3), (1, 64)),
+    ],
+    ids=["windows", "broadcast", "both"],
+)
+def test_views_that_overlap_hold_the_buffer_too(view: Callable[[Any], Any]) -> None:
+    owner = Shared()
+    array = view(np.ndarray((48, 64), np.uint8, buffer=owner.buffer))
+    tensor = samebytes.tensor(array)
+    del array
+    with pytest.raises(BufferError):
+        owner.close()
+    del tensor
+    gc.collect()
+    owner.close()
+
+
 def test_a_memmap_is_held_too(tmp_path: Path) -> None:
     file = tmp_path / "pixels"
     file.write_bytes(bytes(SIZE))
@@ -139,6 +165,10 @@ def test_the_bases_of_such_an_array_end_with_what_was_made_from_the_buffer(how: 
 
 def first_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The array that lies in the buffer itself."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
+    while array.base is not None:
+        between = not isinstance(array.base, np.ndarray)  # an object of numpy.lib.stride_tricks
+        base = getattr(array.base, "base", None) if between else array.base
+        if not isinstance(base, np.ndarray):
+            break
+        array = base
     return array

@@ -139,21 +139,24 @@ def open_library() -> ctypes.CDLL:
 
 # The first one is used: two threads may load it at the same time, and zeInit may be called again.
 _loaded: list[Library] = []
+_opened: list[Library] = []
 
 
 def load() -> Library:
     """The loader, opened and initialised once for the process.
 
-    A failure is not remembered: a driver that was installed since is found.
+    A failure is not remembered: a driver that was installed since is found. The library is kept,
+    since each one that is opened has types of its own, which only Python's collector frees.
 
     Raises:
         MissingDependencyError: there is no loader, no driver, or no permission to use the device.
         LevelZeroError: a driver is there and fails.
     """
     if not _loaded:
-        library = Library(open_library())
-        _initialise(library)
-        _loaded.append(library)
+        if not _opened:
+            _opened.append(Library(open_library()))
+        _initialise(_opened[0])
+        _loaded.append(_opened[0])
     return _loaded[0]
 
 

@@ -149,11 +149,22 @@ class InferQueue:
                 del first, errors  # its traceback holds this call
 
     def close(self) -> None:
-        """Wait for what is running, and release everything that was set. Errors are dropped."""
+        """Wait for what is running and for its callbacks, and release everything that was set.
+
+        Nothing is started any more but by callbacks that start their own request again, which are
+        waited for too. Inside a callback it waits for inferences alone, and their callbacks are not
+        called. Errors are dropped.
+        """
         self._closed = True
-        for request in self._requests:
-            request.close()
         self._tell()
+        try:
+            if not in_callback():
+                for number in range(len(self)):
+                    self._settle(number, None)
+        finally:
+            for request in self._requests:
+                request.close()
+            self._errors.clear()
 
     def __enter__(self) -> Self:
         return self

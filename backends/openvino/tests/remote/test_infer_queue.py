@@ -191,6 +191,28 @@ def test_a_queue_that_is_dropped_while_it_runs(model: Any) -> None:
     assert until(lambda: alive() is None)
 
 
+def test_close_waits_for_the_callbacks(model: Any) -> None:
+    """Also for those of the last inferences and of what they start. Closing twice is harmless."""
+    for _ in range(10):
+        queue, seen, again = InferQueue(model, 2), list[int](), list[int]()
+
+        def store(request: InferRequest, number: int, seen: Any = seen, again: Any = again) -> None:
+            time.sleep(0.001)  # as one that works
+            if number % 2 or number in again:
+                seen.append(number)
+                return
+            again.append(number)
+            request.start_async(full(number), copy=True)
+
+        queue.set_callback(store)
+        for number in range(8):
+            queue.start_async(full(number), number, copy=True)
+        queue.close()
+        assert sorted(seen) == list(range(8))
+        queue.close()
+        assert sorted(seen) == list(range(8))
+
+
 def test_an_inference_that_fails_frees_its_request_and_is_raised_by_wait_all() -> None:
     """OpenVINO does not call back for it."""
     x = ops.parameter(openvino.PartialShape([-1]), np.float32, name="x")

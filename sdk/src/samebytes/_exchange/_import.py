@@ -103,6 +103,18 @@ def _from_ndarray(array: np.ndarray[Any, Any]) -> Imported:
     return Imported(plain, dtype, not array.flags.writeable, array)
 
 
+def _array_below(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """The array that this one is a view of; numpy.lib.stride_tricks puts an object between both."""
+    base = array.base
+    if (
+        base is not None
+        and not isinstance(base, np.ndarray)
+        and hasattr(base, "__array_interface__")
+    ):
+        base = getattr(base, "base", None)
+    return base if isinstance(base, np.ndarray) else None
+
+
 def _holding_its_buffer(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same array; if it lies in a buffer, one that holds the buffer's export.
 
@@ -112,12 +124,13 @@ def _holding_its_buffer(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     with gaps it is the whole buffer.
     """
     root = array
-    while isinstance(root.base, np.ndarray):
-        root = root.base
-    if root.base is None:
+    while (base := _array_below(root)) is not None:
+        root = base
+    buffer: Any = root.base
+    if buffer is None:
         return array
     try:
-        view = memoryview(root.base)
+        view = memoryview(buffer)
     except (TypeError, BufferError):  # no buffer, but an address and its owner
         return array
     except ValueError as error:

@@ -356,6 +356,14 @@ def _why_private(step: Step, taken: Media, frame: Frame | None) -> str:
             "branch, or allow a copy (copy=True)"
         )
     if frame is not None and frame.readonly and not frame.may_become_writable:
+        giver = step.before
+        while giver is not None and giver.passes_on:
+            giver = giver.before
+        if giver is not None and vars(giver.element).get("writable") is False:
+            return (
+                f"{giver.name!r} gives a part of a frame that may only be read: pass it "
+                "writable=True, or allow a copy (copy=True)"
+            )
         return (
             "the frame is read-only, as those of other processes are: take one that can be "
             "written, or allow a copy (copy=True)"

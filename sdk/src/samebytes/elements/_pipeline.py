@@ -40,8 +40,6 @@ __all__ = ["Pipeline", "Running"]
 
 ON_ERROR = ("stop", "drop", "end-stream")
 
-_NEEDS_THREADS = "`async for` needs threads: threads=1"
-
 
 class Pipeline:
     """Elements, one after another.
@@ -174,7 +172,9 @@ class Pipeline:
         """
         run, signals = self._run(threads, queue, when_full, on_error, pool_timeout, stop_on)
         if not threads:
-            raise ElementError(self._graph.sources[0].name, _NEEDS_THREADS)
+            raise ElementError(
+                self._graph.sources[0].name, "`async for` needs threads: start_async(threads=1)"
+            )
         await opened(run)
         return self._started(run, signals, threads, queue, when_full)
 
@@ -298,7 +298,7 @@ class Running:
     def __aiter__(self) -> AsyncIterator[Frame]:
         if self._workers is None:
             name = self._run.graph.sources[0].name
-            raise ElementError(name, _NEEDS_THREADS)
+            raise ElementError(name, "`async for` needs threads: start(threads=1)")
         return self
 
     async def __anext__(self) -> Frame:

@@ -166,8 +166,8 @@ def is_surface(source: Source) -> bool:
     if not replace(source, matrix="BT.601").is_native():
         raise LayoutError(
             f"the GPU plugin takes images and surfaces as NV12 or I420 of even size, and of "
-            f"limited range, and these are {source.info} of {source.range} range: map the frame "
-            "to buffers or to the CPU first"
+            f"limited range, and these are {source.info} of {source.range} range: pass resize=, as "
+            "samebytes_opencv.resize, which reads them on the CPU, or map the frame to buffers"
         )
     return True
 
