@@ -88,6 +88,18 @@ def test_mappings_for_writing_are_one(opencl: Any) -> None:
     assert tensor.map("cpu").native.tolist() == [4] * 64
 
 
+def test_a_mapping_whose_release_has_begun_is_not_shared(
+    opencl: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread may find it by a weak reference while it is unmapped."""
+    tensor = opencl.allocate((64,))
+    first = tensor.map("cpu", "rw")
+    shared = first.storage.keep
+    assert tensor.map("cpu", "rw").storage.keep is shared
+    monkeypatch.setattr(_host_mapping.HostMapping, "ending", property(lambda _: True))
+    assert tensor.map("cpu", "rw").storage.keep is not shared
+
+
 def test_unmapped_once_in_its_own_queue(opencl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[str, int]] = []
     give_back = _library.give_back

@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 
 from samebytes import Frame
-from samebytes_ipc import OfferError, send
+from samebytes_ipc import MessageError, OfferError, send
 from samebytes_ipc._pickle import offers as module
-from samebytes_ipc._wire.message import HEADER_SIZE
+from samebytes_ipc._wire.message import HEADER_SIZE, pack_header
 
 from .both_ends import memfds, same_descriptors, value_of, wait_until
 from .owners import abandoned, pickled, picture
@@ -90,6 +90,27 @@ def test_an_owner_that_ends_while_it_answers(sent: int, descriptor: bool) -> Non
             pickle.loads(made)
         owner.join()
     assert memfds() == before
+
+
+def test_an_owner_that_answers_something_else() -> None:
+    """That came whole: no other time would have been better."""
+    address, made = abandoned()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+
+        def answer() -> None:
+            sock, _ = listener.accept()
+            with sock:
+                sock.recv(16)
+                socket.send_fds(sock, [pack_header(1, 2) + b"{}"], [listener.fileno()])
+
+        owner = threading.Thread(target=answer)
+        owner.start()
+        with pytest.raises(MessageError) as caught:
+            pickle.loads(made)
+        owner.join()
+    assert caught.value.field in ("description", "descriptors[0]")
 
 
 def made_in_a_worker(value: int) -> Frame:

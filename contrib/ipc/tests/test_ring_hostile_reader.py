@@ -190,14 +190,24 @@ def test_a_greeting_with_descriptors() -> None:
             assert value_of(honest.read()) == 3
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning")
 def test_a_process_that_is_not_the_sender() -> None:
     """The number of a process comes from the kernel: nobody can say another one's."""
     ours, theirs = pair()
     with ours, theirs:
-        wrong = struct.pack("iII", os.getppid(), os.getuid(), os.getgid())
-        if os.geteuid():
-            with pytest.raises(PermissionError):
-                theirs.sendmsg([b"x"], [(socket.SOL_SOCKET, CREDENTIALS, wrong)])
+        child = os.fork()
+        if not child:
+            try:
+                if os.geteuid() == 0:  # root alone may
+                    os.setgid(65534)
+                    os.setuid(65534)
+                wrong = struct.pack("iII", os.getppid(), os.getuid(), os.getgid())
+                with pytest.raises(PermissionError):
+                    theirs.sendmsg([b"x"], [(socket.SOL_SOCKET, CREDENTIALS, wrong)])
+                os._exit(0)
+            finally:
+                os._exit(99)
+        assert os.waitpid(child, 0) == (child, 0)
 
 
 def test_those_who_connect_and_do_not_join(tmp_path: Any) -> None:
