@@ -56,8 +56,8 @@ def test_unknown_keys() -> None:
         ("optimization-level=3", "takes 0, 1, 2, not 3"),
         ("optimization-level=fast", "takes 0, 1, 2, not 'fast'"),
         ("performance-hint-override=speed", "takes efficiency, latency"),
-        ("optimization-level", "is not key=value"),
-        ("optimization-level=", "is not key=value"),
+        ("optimization-level", "is not name=value"),
+        ("optimization-level=", "is not name=value"),
         ("optimization-level=1 optimization-level=2", "twice"),
     ],
 )

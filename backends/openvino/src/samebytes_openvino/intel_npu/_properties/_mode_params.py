@@ -62,7 +62,7 @@ class CompilationModeParams:
         for item in text.split():
             key, equals, value = item.partition("=")
             if not equals or not value:
-                raise NpuPropertyError(_KEY, text, f"{item!r} is not key=value")
+                raise NpuPropertyError(_KEY, text, f"{item!r} is not name=value")
             if key not in _FIELDS:
                 raise UnknownNameError("parameter of the NPU compiler", key, _FIELDS)
             if _FIELDS[key] in found:

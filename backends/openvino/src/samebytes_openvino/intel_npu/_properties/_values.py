@@ -192,7 +192,7 @@ class Params(Kind):
     @property
     def values(self) -> str:
         """The accepted values, as text for documents."""
-        return "key=value ..."
+        return "name=value ..."
 
     def checked(self, value: Any) -> str:
         """The text, whose keys and values are checked."""
