@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import random
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,15 +38,28 @@ class Stop(BaseException):
 Interrupt = Callable[[Callable[[], Any]], list[Any]]
 
 
+def _open_memory() -> set[int]:
+    """Return the descriptors of memory that are open."""
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the listing has itself been a descriptor
+            if str(entry.readlink()).startswith(("/memfd:", "/dmabuf:")):
+                found.add(int(entry.name))
+    return found
+
+
 @pytest.fixture
-def interrupt(alarms: list[str]) -> Interrupt:  # noqa: ARG001 - raise in what is called here
+def interrupt(alarms: list[str]) -> Iterator[Interrupt]:  # noqa: ARG001 - raise in what is called here
     """Makes a call, which a handler's exception ends at some instruction, or which has returned.
 
-    One comes for each call, so that it reaches no finalizer of what the call has made.
+    One comes for each call, so that it reaches no finalizer of what the call has made. Each may
+    leak the descriptor that the call was acquiring, and no more.
     """
     chance = random.Random(1)
+    before, interrupted = _open_memory(), 0
 
     def once(call: Callable[[], Any]) -> list[Any]:
+        nonlocal interrupted
         returned = []
         try:
             signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, LONGEST))
@@ -52,9 +69,15 @@ def interrupt(alarms: list[str]) -> Interrupt:  # noqa: ARG001 - raise in what i
                 time.sleep(0.0002)
             return returned
         except KeyboardInterrupt:
+            interrupted += 1
             return returned
 
-    return once
+    yield once
+    gc.collect()
+    leaked = _open_memory() - before
+    assert len(leaked) <= interrupted
+    for fd in leaked:
+        os.close(fd)
 
 
 def read_all(reader: Any) -> list[Any]:
