@@ -192,7 +192,8 @@ def who_dies_each_time_ends_the_pipeline() -> None:
     with pytest.raises(sbr.WorkerDiedError, match="element 'Dies': its process died 2 times"):
         found.extend(frame.pts for frame in out)
     assert found == [0, 1, 2, 3]
-    assert out.restarts == 1
+    # 2 where the answer about frame 3 died with the process: then it was given once more.
+    assert out.restarts in (1, 2)
 
 
 def a_device_that_no_node_has() -> None:
