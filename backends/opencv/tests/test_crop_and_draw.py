@@ -10,8 +10,10 @@ import pytest
 import samebytes.elements as el
 from samebytes.errors import ElementError
 
-av = pytest.importorskip("av", reason="missing package: pip install av")
-pytest.importorskip("samebytes_ffmpeg", reason="missing package: pip install samebytes-ffmpeg")
+av = pytest.importorskip("av", reason="missing package av: pip install av")
+pytest.importorskip(
+    "samebytes_ffmpeg", reason="missing package samebytes-ffmpeg: pip install samebytes-ffmpeg"
+)
 
 
 def test_what_the_refusal_advises_works(tmp_path: Path) -> None:
