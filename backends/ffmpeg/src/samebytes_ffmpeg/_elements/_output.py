@@ -50,6 +50,7 @@ class Output:
         self._times: Times | None = None
         self._like: tuple[Any, ...] = ()
         self._encodes = False
+        self._headed = False
         self._begun = False
         self._refused = False
         self._flushed = False
@@ -136,12 +137,16 @@ class Output:
         """Write the trailer."""
         container, self._container = self._container, None
         self._stream = None
-        if container is not None:
-            try:
-                container.close()
-            finally:
-                if self.peer is not None:
-                    self.peer.close()
+        if container is None:
+            return
+        peer = self.peer
+        if peer is not None and not self._headed:
+            peer.close()
+        try:
+            container.close()
+        finally:
+            if peer is not None:
+                peer.forget()
 
     def _mux(self, packets: list[Any]) -> None:
         if not packets:
@@ -149,6 +154,8 @@ class Output:
         self._refused = not self._begun
         if self.peer is not None:
             self.peer.open()
+        self._container.start_encoding()
+        self._headed = True  # from here on PyAV ends the connection when it is closed
         self._container.mux(packets)
         self._begun, self._refused = True, False
 

@@ -114,11 +114,18 @@ class Peer:
             calls.flush(self._context.pb)
 
     def close(self) -> None:
-        """End the connection. The container comes first: it ends one that it has begun to use."""
+        """End the connection of a container that has not begun to write: others end it themselves.
+
+        It comes before the container's close(), with which PyAV 19 frees the AVFormatContext.
+        """
         calls = _calls()
         if calls is not None and self in _open:
             calls.closep(ctypes.addressof(self._context) + _AVFormatContext.pb.offset)
             _open.discard(self)
+
+    def forget(self) -> None:
+        """Drop what FFmpeg reads in waits, after the container's close()."""
+        _open.discard(self)
 
     @property
     def _context(self) -> _AVFormatContext:
