@@ -121,7 +121,8 @@ class Aside:
             answer = _INTERRUPT if self._interrupted else taken_from(self._answers)
             if answer is _INTERRUPT:
                 answer = self._woken()
-        except BaseException:
+        except BaseException:  # Ctrl-C: what is called to end it all is not waited for either
+            self._interrupted = True
             self._woken()
             raise
         if answer is None:
