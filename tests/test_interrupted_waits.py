@@ -155,6 +155,7 @@ def interrupted(items: list[Any], threads: int) -> None:
 
 @pytest.mark.usefixtures("default_signals")
 @pytest.mark.parametrize("threads", [0, 1])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of a finalizer
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize("wait", WAITS)
 def test_ctrl_c_while_a_peer_is_waited_for(wait: str, peer: str, threads: int) -> None:
