@@ -199,7 +199,7 @@ asyncio.run(main())
 
 def test_ctrl_c_in_asyncio_while_a_camera_connects() -> None:
     pytest.importorskip(
-        "samebytes_ffmpeg", reason="missing package samebytes-ffmpeg: pip install it"
+        "samebytes_ffmpeg", reason="missing package samebytes-ffmpeg: pip install samebytes-ffmpeg"
     )
     with silent_peer() as port:
         command = [sys.executable, "-c", _IN_ASYNCIO, f"tcp://127.0.0.1:{port}"]

@@ -101,7 +101,7 @@ def test_only_reading_memory_that_stays_mapped_needs_no_end(memfd: MakeMemfd) ->
 def test_threads_that_map_for_the_first_time_get_one_mapping(
     memfd: MakeMemfd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What came second is unmapped, and nobody's array lies in it."""
+    """The mapping that came second is unmapped, and nobody's array lies in it."""
     arrays: list[np.ndarray[Any, Any]] = []
     number = memfd()
     os.pwrite(number, b"\x09" * 64, 0)

@@ -129,7 +129,7 @@ ASPECTS = [
 def test_every_container_says_the_shape_of_pixels(
     codec: str, ending: str, ratio: Fraction, tmp_path: Path
 ) -> None:
-    """Where the bitstream has no place for it, the container alone says it."""
+    """The container alone says it where the bitstream has no place for it."""
     _need(codec)
     if codec == "mpeg2video" and ratio != Fraction(4, 3):
         return  # it knows pictures of 4:3, 16:9 and 2.21:1

@@ -104,7 +104,7 @@ def streams() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 @pytest.fixture
 def address(tmp_path: Path) -> str:
-    """Where a ring can be."""
+    """A place where a ring can be."""
     return str(tmp_path / "ring")
 
 

@@ -20,7 +20,7 @@ from .both_ends import wait_until
 
 
 def pending(item: Any) -> list[str]:
-    """What is called when somebody waits for the device."""
+    """The call that is made when somebody waits for the device."""
     waits: list[str] = []
     native = item.planes[0].native if isinstance(item, Frame) else item.native
     native.buffer.storage.wait = lambda: waits.append("waited")

@@ -41,7 +41,7 @@ def noise(format_: str, width: int = 200, height: int = 120) -> sb.Frame[Any]:
 def seen(
     frame: sb.Frame[Any], parts: list[tuple[int, int, int, int]], count: int = 2, **options: Any
 ) -> tuple[list[Array], list[AffineTransform]]:
-    """What the model sees of each part, and where it lies in the frame."""
+    """The picture that the model sees of each part, and the part's place in the frame."""
     options.setdefault("config", EXACT)
     request = parts_model(echo(), frame, count=count, **options).create_infer_request()
     images: list[Array] = []

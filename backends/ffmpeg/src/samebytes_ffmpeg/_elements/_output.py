@@ -154,8 +154,9 @@ class Output:
         self._refused = not self._begun
         if self.peer is not None:
             self.peer.open()
-        self._container.start_encoding()
-        self._headed = True  # from here on PyAV ends the connection when it is closed
+        if not self._headed:
+            self._container.start_encoding()
+            self._headed = True  # from here on PyAV ends the connection when it is closed
         self._container.mux(packets)
         self._begun, self._refused = True, False
 

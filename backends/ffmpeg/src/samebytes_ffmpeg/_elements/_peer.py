@@ -54,7 +54,7 @@ class _AVIOContext(Structure):
 
 
 _open: set[Peer] = set()
-"""Whose flags FFmpeg may read: a call that was given up is in a wait for as long as it likes."""
+"""Connections whose flags FFmpeg may read: a call that was given up may wait for long."""
 
 
 class Peer:
