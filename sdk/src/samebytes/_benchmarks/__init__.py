@@ -100,6 +100,14 @@ BENCHMARKS = [
         for count in (1, 2, 4, 8)
     ),
     Benchmark(
+        name="route among 40 nodes",
+        what="The cheapest route is found and its function made, among 40 nodes with 160 edges",
+        make=f"{_HERE}.routing:among_forty",
+        sizes=_NO_SIZE,
+        alone="no other library looks for routes",
+        goal_us=1_000,
+    ),
+    Benchmark(
         name="import samebytes",
         what='samebytes is imported, after numpy, with a first tensor and map("cpu") (CPU time)',
         make=f"{_HERE}.starting:imported",
