@@ -87,6 +87,8 @@ def test_default_context_from_model(core: Any, model: Any) -> None:
     assert ClContext.from_compiled_model(compiled) is ClContext.default(core)
     with pytest.raises(UnknownNameError, match="device of openvino:GPU 'CPU'"):
         ClContext.from_compiled_model(core.compile_model(model, "CPU"))
+    with pytest.raises(UnsupportedObjectError, match=r"CompiledModel: None\. "):
+        ClContext.from_compiled_model(None)
 
 
 def test_context_of_a_model_that_remembers_it(model: Any, context: Any) -> None:

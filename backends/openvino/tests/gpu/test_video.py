@@ -328,6 +328,11 @@ def test_surfaces_that_cannot_be(video: Any, surface: Any) -> None:
     for none in (None, "surface"):
         with pytest.raises(UnsupportedObjectError, match="a surface is a VASurfaceID"):
             video.create_tensor_nv12(32, 32, none)
+    no_surface = samebytes.tensor(np.zeros(luma, np.uint8))
+    with pytest.raises(UnsupportedObjectError, match=r"use tensor\.map\(context\)"):
+        video.create_tensor_nv12(32, 32, no_surface)
+    with pytest.raises(UnsupportedObjectError, match=r"use tensor\.map\(context\)"):
+        video.create_tensor("uint8", luma, no_surface)
     given = {"SHARED_MEM_TYPE": "VA_SURFACE", "DEV_OBJECT_HANDLE": surface.id, "VA_PLANE": 0}
     assert video.create_tensor("uint8", luma, given).shape == luma
     with pytest.raises(PropertyError, match="VA_PLANE"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import openvino
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Context, ContextRegistry, FrameMeta, NativeStorage
+from samebytes.plugins import Context, ContextRegistry, FrameMeta, NativeStorage, Tensor
 
 from .._remote._core import core_of
 from .._remote._errors import ForeignMemoryError, PropertyError, naming
@@ -159,10 +159,15 @@ class ClContext(TensorMaker):
 
         Raises:
             UnknownNameError: it was compiled for another device.
+            UnsupportedObjectError: it is not a compiled model.
         """
         remembered = getattr(model, "context", None)
         if isinstance(remembered, ClContext):
             return remembered
+        if not hasattr(model, "get_property"):
+            raise UnsupportedObjectError(
+                f"this is not an openvino.CompiledModel: {model!r}. core.compile_model() gives one"
+            )
         device = model.get_property("EXECUTION_DEVICES")[0]
         if device.partition(".")[0] != "GPU":
             raise UnknownNameError("device of openvino:GPU", device, _devices.names())
@@ -242,10 +247,10 @@ class ClContext(TensorMaker):
         return GpuFrame.owned(natives, self, FrameMeta(image), storage)
 
 
-def handle_or_none(context: Context, key: str) -> int | None:
-    """A handle that a context may lack."""
+def handle_or_none(item: Context | Tensor, key: str) -> int | None:
+    """A handle that a context or tensor may lack."""
     try:
-        return context.handle(key)
+        return item.handle(key)
     except UnknownNameError:
         return None
 

@@ -19,7 +19,7 @@ from samebytes.plugins import Tensor, bind, bytes_at
 from .._remote._errors import OpenVINOError, PropertyError
 from . import _opencl
 from ._arguments import handle_of
-from ._context import ClContext
+from ._context import ClContext, handle_or_none
 from ._creation import nv12_planes
 from ._maps import surface_in
 from ._surfaces import context_over, surface_pair, surface_tensor
@@ -222,19 +222,23 @@ def _check_size(tensor: GpuTensor) -> None:
 
 def _is_surface(memory: Any) -> bool:
     if isinstance(memory, Tensor):
-        return True
+        return handle_or_none(memory, "va_surface") is not None
     # Addresses are mostly higher. One that is not would be refused as an unknown surface.
     return isinstance(memory, int | np.integer) and bool(memory <= _INVALID_SURFACE)
 
 
 def _surface_of(given: Any) -> int:
+    surface: int | None
     try:
-        surface = given.handle("va_surface") if isinstance(given, Tensor) else index(given)
+        surface = handle_or_none(given, "va_surface") if isinstance(given, Tensor) else index(given)
     except TypeError:
+        surface = None
+    if surface is None:
+        advice = ": use tensor.map(context)" if isinstance(given, Tensor) else ""
         raise UnsupportedObjectError(
             "DEV_OBJECT_HANDLE: a surface is a VASurfaceID or a samebytes tensor that has one, not "
-            f"{given!r}"
-        ) from None
+            f"{given!r}{advice}"
+        )
     if not 0 <= surface < _INVALID_SURFACE:
         raise PropertyError("DEV_OBJECT_HANDLE", f"{surface} is not a VASurfaceID")
     return surface
