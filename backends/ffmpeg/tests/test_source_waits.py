@@ -74,16 +74,23 @@ def late_camera(port: int, clip: bytes, after: float) -> Iterator[None]:
     assert not thread.is_alive()
 
 
-def test_a_camera_that_is_switched_on_later(clip: Path, tmp_path: Path) -> None:
+def test_a_camera_that_is_switched_on_later(
+    clip: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Its first connection is tried again as later ones are, while the elements negotiate."""
+    caplog.set_level("INFO", "samebytes.ffmpeg")
     sent = tmp_path / "sent.ts"
     el.Pipeline(FFmpegSource(clip, frames=20), el.create("ffmpeg.sink", sent)).run()
     port = free_port()
     with late_camera(port, sent.read_bytes(), 0.5):
         source = FFmpegSource(
-            f"tcp://127.0.0.1:{port}", live=True, reconnect=500, pause=0.05, frames=10
+            f"tcp://me:hunter2@127.0.0.1:{port}", live=True, reconnect=500, pause=0.05, frames=10
         )
         assert el.Pipeline(source).run().of("ffmpeg.source").frames_out == 10
+    away, back = (one.getMessage() for one in caplog.records if one.name == "samebytes.ffmpeg")
+    assert away.startswith("ffmpeg.source: no connection to tcp://...@127.0.0.1:")
+    assert "nothing listens at this address; attempt 1 of 500 follows in 0.1 s" in away
+    assert back.startswith("ffmpeg.source: connected after ")
 
 
 def test_the_first_connection_is_given_up_after_as_many_attempts() -> None:

@@ -73,9 +73,12 @@ from ._plugins.specs import (
     ProtocolSpec,
 )
 from ._secrets import without_secrets, without_secrets_in
+from ._seldom import Seldom
 from ._stats import count_copy
 
 if TYPE_CHECKING:
+    import logging
+
     from ._plugins.distributions import Entry
 
 __all__ = [
@@ -118,6 +121,7 @@ __all__ = [
     "ProbeResult",
     "ProtocolSpec",
     "Refused",
+    "Seldom",
     "Storage",
     "Tensor",
     "TensorInfo",
@@ -149,6 +153,7 @@ __all__ = [
     "lent_count",
     "lent_in",
     "living_contexts",
+    "logger",
     "memory_size",
     "native_pointer",
     "ordering_queue",
@@ -180,6 +185,21 @@ def entry_points(group: str) -> list[Entry]:
     from ._plugins.distributions import entries
 
     return entries(group)
+
+
+def logger(part: str = "") -> logging.Logger:
+    """The logger "samebytes", or one below it; its records say no secret.
+
+    Whatever else an element or a plugin would print goes there. Like those of other libraries it
+    prints nothing by itself.
+
+    Args:
+        part: what it is about: the name of the plugin, "toy" for "samebytes.toy".
+    """
+    # Every plugin imports this module, and few say something.
+    from ._log import logger as named
+
+    return named(part)
 
 
 def probe(name: str, timeout: float = 10.0) -> ProbeResult:

@@ -216,6 +216,7 @@ class Pipeline:
                 running = Running(run, workers)
             end_on(signals, running)
             self._running = weakref.ref(running)
+            run.journal.runs()
         except BaseException:
             if running is not None:
                 with suppress(ElementError):  # the error that is on its way is what counts
@@ -407,6 +408,7 @@ class Running:
         if self.stopped or self._finishing:
             return left
         self._finishing = True
+        how = "failed" if failed else "was stopped" if self._run.stopping else "ended"
         try:
             if workers is not None:
                 try:
@@ -422,7 +424,10 @@ class Running:
         finally:
             self.stopped = True
             forget(self)
-            self._run.close(failed=failed, left=left)
+            try:
+                self._run.close(failed=failed, left=left)
+            finally:
+                self._run.journal.ended(self._run, self.statistics(), how, self.stopped_by)
         return left
 
     def __enter__(self) -> Self:

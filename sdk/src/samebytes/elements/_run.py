@@ -12,6 +12,7 @@ from ..errors import ElementError, PoolTimeoutError
 from ._channel import Channel, Port, Stopped
 from ._element import Element
 from ._graph import Graph, Step
+from ._journal import Journal
 from ._negotiation import Negotiation
 from ._plan import Plan
 from ._source import Reader
@@ -34,12 +35,14 @@ class Run:
 
     Attributes:
         ended_early: what ended a stream, by its number.
+        journal: what the log says of it.
     """
 
     def __init__(
         self, graph: Graph, *, copy: bool, hold: int, patience: float, on_error: str
     ) -> None:
         self.graph = graph
+        self.journal = Journal(" -> ".join(step.name for step in graph))
         self.drops = on_error != "stop"
         self._ends_streams = on_error == "end-stream"
         self.ended_early: dict[int, ElementError] = {}
@@ -75,6 +78,7 @@ class Run:
             ElementError: elements cannot agree, or one raised in open(). All are closed again.
         """
         self.graph.take()
+        self.journal.opening()
         try:
             self._touched += self.graph
             plan = Plan.made(self.graph, self._negotiation)
@@ -86,8 +90,9 @@ class Run:
                 stage.hold_at_most(min(pools) - 1 if pools else None)
             for step in self.graph:
                 self._open(step, plan.context_of(step))
-        except BaseException:
+        except BaseException as error:
             self.close(failed=True)
+            self.journal.failed_to_open(error, asked=self.stopping)
             raise
 
     def plan(self) -> Plan:
@@ -114,8 +119,12 @@ class Run:
         False where frames of its pool are missing: it is the program that keeps them.
         """
         kept = isinstance(error, PoolTimeoutError | Stopped)
-        if not self._ends_streams or kept or not isinstance(error, ElementError):
+        if not isinstance(error, ElementError):
             return False
+        if not self._ends_streams or kept:
+            self.journal.failed(error, goes_on=False)
+            return False
+        self.journal.stream_ended(reader.stream, error)
         self.ended_early[reader.stream] = without_frames(error)
         return True
 

@@ -70,7 +70,7 @@ class Reader:
         self.step = step
         self.stream = stream
         self.name = step.name
-        self.meter = Meter()
+        self.meter = Meter(step.name, waits=True)
         self.origin = Origin(stream)
         self._negotiation = negotiation
         self._watch = watch

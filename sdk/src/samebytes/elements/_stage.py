@@ -17,7 +17,7 @@ from .._stats import copied_here, moved_here
 from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
 from ._channel import Stopped
 from ._copying import make_writable, own_copy
-from ._current import is_stopping
+from ._current import CURRENT, is_stopping
 from ._element import Element, Sink, Source, TransformInplace
 from ._gate import Gate
 from ._graph import Step
@@ -63,7 +63,7 @@ class Stage:
         self.links: dict[int, Link] = {}
         self._shared = bool(step.shares)
         self._gives_same = step.element._gives is None
-        self.meter = Meter()
+        self.meter = Meter(step.name)
         self._negotiation = negotiation
         self._hold = hold
         self._waiting: dict[int, deque[Frame]] = {}
@@ -200,14 +200,18 @@ class Stage:
     ) -> ElementError:
         self.meter.raised(max(frames, 1))
         pts = None if frame is None else frame.meta.pts
-        return self.step.failed(error, stream=stream, pts=pts)
+        failure = self.step.failed(error, stream=stream, pts=pts)
+        run = CURRENT.run
+        if run is not None and not run.stopping:  # what ends a call is no failure
+            run.journal.failed(failure, goes_on=self._drops)
+        return failure
 
     def _fail_or_drop(
         self, error: Exception, stream: int, frame: Frame | None, frames: int = 1
     ) -> None:
         """Leave out what the element raised for, where that was chosen; else raise."""
         if self._drops:
-            self.meter.raised(max(frames, 1))
+            self._failed(error, stream, frame, frames)  # which counts it, and says it in the log
         else:
             throw(self._failed(error, stream, frame, frames))
 

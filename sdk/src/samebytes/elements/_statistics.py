@@ -6,12 +6,14 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from .._core.owner.locks import Lock
 from .._stats import moved_here
 from ..errors import UnknownNameError
+from ._current import CURRENT
+from ._journal import LOOK_AFTER, SLOW
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,7 +34,8 @@ class ElementStatistics:
         dropped: frames that were left out before it, since its queue was full; of a source, those
             that were left out before the program, where no element follows in the main line.
         errors: frames for which a call raised: of a batch that fails, all of them.
-        fps: frames a second that it took, from its first to its latest one.
+        fps: frames a second that it took, from the end of its first call to that of its latest
+            one: what the first one compiles does not count. 0 before the second frame.
         p50, p95, p99: percentiles of the time of one call, mapping included, in milliseconds.
         queue: frames that wait for it now.
         copied_bytes: what was copied for it, with permission.
@@ -109,6 +112,19 @@ class Statistics(tuple[ElementStatistics, ...]):
                 return one
         raise UnknownNameError("element", element, [one.element for one in self])
 
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data, which `json.dumps` takes.
+
+        Returns:
+            `elements`: a mapping for each, with the attributes of ElementStatistics; `latency`:
+            with those of Latency; `lost`. Times are in milliseconds.
+        """
+        return {
+            "elements": [asdict(row) for row in self],
+            "latency": asdict(self.latency),
+            "lost": self.lost,
+        }
+
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
@@ -141,10 +157,23 @@ def _lines(rows: Statistics) -> Iterator[str]:
 
 
 class Meter:
-    """Counts for one element, of all threads that serve it."""
+    """Counts for one element, of all threads that serve it.
+
+    Args:
+        name: of the element.
+        waits: its calls wait for frames, as those of a source do: a long one is not a slow one.
+
+    Attributes:
+        busy: nanoseconds that its calls took together.
+        first: when its first call ended (perf_counter_ns).
+        latest: when its latest call ended; 0 before the first.
+    """
 
     __slots__ = (
         "_counting",
+        "_look_at",
+        "_waits",
+        "busy",
         "converted",
         "copied",
         "durations",
@@ -154,10 +183,15 @@ class Meter:
         "frames_out",
         "latest",
         "lost",
+        "name",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, *, waits: bool = False) -> None:
+        self.name = name
+        self._waits = waits
+        self._look_at = time.perf_counter_ns() + LOOK_AFTER
         self._counting = Lock()
+        self.busy = 0
         self.frames_in = 0
         self.frames_out = 0
         self.errors = 0
@@ -184,11 +218,24 @@ class Meter:
                 self.copied += copied - before[0]
                 self.converted += converted - before[1]
             if not self.frames_in:
-                self.first = began
+                self.first = now
             self.frames_in += 1
             self.latest = now
+            self.busy += now - began
             self.durations.append(now - began)
+        if now - began > SLOW or now > self._look_at:
+            self._notice(now, now - began)
         return now
+
+    def _notice(self, now: int, took: int) -> None:
+        """Have the journal of the run say what is slow or left out."""
+        run = CURRENT.run
+        if run is not None and took > SLOW and not self._waits:
+            run.journal.took_long(self, took)
+        if now > self._look_at:
+            self._look_at = now + LOOK_AFTER
+            if run is not None:
+                run.journal.look(run)
 
     def copies(self, copied: int) -> None:
         """So many bytes were copied before a call."""
@@ -222,8 +269,8 @@ class Meter:
         seconds = (self.latest - self.first) / 1e9
         return ElementStatistics(
             element, self.frames_in, self.frames_out, dropped, self.errors,
-            self.frames_in / seconds if seconds else 0.0, *_percentiles(times), queue, self.copied,
-            self.lost + lost, self.converted,
+            (self.frames_in - 1) / seconds if seconds else 0.0, *_percentiles(times), queue,
+            self.copied, self.lost + lost, self.converted,
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from av import error as kinds
 
 from samebytes.elements import Doc, FrameInfo, Image, Range, Source
 from samebytes.errors import ElementError
-from samebytes.plugins import GivenUpError, without_secrets_in
+from samebytes.plugins import GivenUpError, Seldom, logger, without_secrets_in
 
 from ._clock import Clock
 from ._connection import Connection
@@ -23,6 +23,8 @@ from ._failures import in_words
 from ._input import Input, Waking
 
 __all__ = ["FFmpegSource"]
+
+_log = logger("ffmpeg")
 
 _LONGEST = 30.0
 """Seconds between two attempts to connect, at most."""
@@ -75,6 +77,7 @@ class FFmpegSource(Source):
         super().__init__(*values, **named)
         self._input: Input | Connection | None = None
         self._clock = Clock()
+        self._seldom = Seldom()
         self._given = 0
         self._ended = False
         self._stopping = False
@@ -120,6 +123,8 @@ class FFmpegSource(Source):
                 frame = source.read()
                 if frame is not None:
                     self._clock.set(frame, source.rate)
+                    if attempts:
+                        self._say_connected(attempts)
                     return frame
             except GivenUpError:
                 return None
@@ -145,7 +150,7 @@ class FFmpegSource(Source):
                     f"{attempts} attempts to connect again failed, the last one: "
                     f"{self._words(failed)}"
                 ) from failed
-            if self._stopped_within(min(self.pause * 2**attempts, _LONGEST)):
+            if self._stopped_within(self._pause_before(attempts, failed)):
                 return None
             attempts += 1
 
@@ -154,7 +159,10 @@ class FFmpegSource(Source):
         attempts = 0
         while True:
             try:
-                return self._open()
+                opened = self._open()
+                if attempts:
+                    self._say_connected(attempts)
+                return opened
             except ElementError as error:
                 self._let_go()
                 lasting = error.__cause__ is None or isinstance(error.__cause__, _LASTING)
@@ -165,9 +173,30 @@ class FFmpegSource(Source):
                         f"{attempts + 1} attempts to connect failed, the last one: "
                         f"{self._words(error)}"
                     ) from error
-            if self._stopped_within(min(self.pause * 2**attempts, _LONGEST)):
+                pause = self._pause_before(attempts, error)
+            if self._stopped_within(pause):
                 raise GivenUpError
             attempts += 1
+
+    def _pause_before(self, attempts: int, failed: Exception | None) -> float:
+        """The seconds to wait before the next attempt, which is said in the log.
+
+        Args:
+            attempts: how many there were.
+            failed: why another one is needed; None where the connection ended.
+        """
+        pause: float = min(self.pause * 2**attempts, _LONGEST)
+        if (more := self._seldom.may("away")) is not None:
+            why = "it ended" if failed is None else self._words(failed)
+            _log.warning(
+                "%s: no connection to %s: %s; attempt %d of %d follows in %.1f s%s",
+                self.name, str(self.url), why, attempts + 1, self.reconnect, pause, more,
+            )  # fmt: skip
+        return pause
+
+    def _say_connected(self, attempts: int) -> None:
+        if (more := self._seldom.may("back")) is not None:
+            _log.info("%s: connected after %d attempts%s", self.name, attempts, more)
 
     def _stopped_within(self, seconds: float) -> bool:
         """Wait, unless there is an interrupt()."""

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Things that would be said for each frame, said once in a while."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+
+from ._core.owner.locks import Lock
+
+__all__ = ["EVERY", "Seldom"]
+
+EVERY = 10.0
+"""Seconds between two records that say the same, at least."""
+
+
+class Seldom:
+    """Lets something be said once in a while, and counts what was not said meanwhile.
+
+        if (left_out := seldom.may(name)) is not None:
+            log.warning("...%s", left_out)
+
+    Args:
+        every: seconds between two times, for each subject.
+        now: the time in seconds.
+    """
+
+    def __init__(self, every: float = EVERY, now: Callable[[], float] = time.monotonic) -> None:
+        self._every, self._now = every, now
+        self._asking = Lock()
+        self._last: dict[Hashable, float] = {}
+        self._left_out: dict[Hashable, int] = {}
+
+    def may(self, subject: Hashable) -> str | None:
+        """The words for how often it was not said since the last time; None if not now.
+
+        Args:
+            subject: what it is about; each is counted for itself.
+        """
+        now = self._now()
+        with self._asking:
+            last = self._last.get(subject)
+            if last is not None and now - last < self._every:
+                self._left_out[subject] = self._left_out.get(subject, 0) + 1
+                return None
+            self._last[subject] = now
+            often = self._left_out.pop(subject, 0)
+        return f" (and {often} times more since this was last said)" if often else ""

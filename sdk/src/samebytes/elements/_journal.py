@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The log of a run: its states, errors, drops and slow elements."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from .._core.owner.locks import Lock
+from .._log import logger
+from .._seldom import EVERY, Seldom
+from ..errors import ElementError
+
+if TYPE_CHECKING:
+    from ._run import Run
+    from ._statistics import Meter, Statistics
+
+__all__ = ["LOOK_AFTER", "SLOW", "Journal"]
+
+_log = logger()
+
+LOOK_AFTER = int(EVERY * 1e9)
+"""Nanoseconds between two looks at what was left out."""
+
+SLOW = 1_000_000_000
+"""Nanoseconds of one call after which an element counts as slow."""
+
+
+class Journal:
+    """The records of one run. Errors, slow calls and drops are said at most every ten seconds.
+
+    It has no thread: whoever has served a frame looks, when the time has come.
+
+    Args:
+        name: of the pipeline.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._seldom = Seldom()
+        self._looking = Lock()
+        self._began = self._looked = time.perf_counter_ns()
+        self._dropped: dict[str, int] = {}
+        self._busy: dict[str, int] = {}
+
+    def opening(self) -> None:
+        """Its elements are about to be opened."""
+        self._began = time.perf_counter_ns()
+        _log.info("%s: opens", self._name)
+
+    def runs(self) -> None:
+        """It has started."""
+        now = time.perf_counter_ns()
+        _log.info("%s: runs; to open it took %.1f s", self._name, (now - self._began) / 1e9)
+        self._began = self._looked = now
+
+    def failed_to_open(self, error: BaseException, *, asked: bool) -> None:
+        """An exception ended the start.
+
+        Args:
+            error: the exception.
+            asked: somebody had asked for the end, and it is what elements raise then.
+        """
+        # As text: who keeps a record would keep the error, and the frames of its traceback.
+        if isinstance(error, ElementError) and not asked:
+            _log.error("%s: did not start: %s", self._name, str(error))
+        else:
+            _log.info("%s: did not start: %s", self._name, type(error).__name__)
+
+    def ended(self, run: Run, statistics: Statistics, how: str, signal_number: int | None) -> None:
+        """It has stopped.
+
+        Args:
+            run: which it was.
+            statistics: of all of it.
+            how: a word.
+            signal_number: of the signal that ended its streams, or None.
+        """
+        self.look(run, last=True)
+        if signal_number is not None:
+            how = f"{how} by {signal.Signals(signal_number).name}"
+        seconds = (time.perf_counter_ns() - self._began) / 1e9
+        dropped = sum(row.dropped for row in statistics)
+        _log.info(
+            "%s: %s after %.1f s: %d frames came out, %d were left out, %d were under way",
+            self._name, how, seconds, statistics.latency.frames, dropped, statistics.lost,
+        )  # fmt: skip
+
+    def failed(self, error: ElementError, *, goes_on: bool) -> None:
+        """An element raised.
+
+        Args:
+            error: what it raised.
+            goes_on: only the frame is left out.
+        """
+        if not goes_on:
+            _log.error("%s", str(error))
+        elif (more := self._seldom.may(("error", error.element))) is not None:
+            _log.warning("%s: its frame is left out%s", str(error), more)
+
+    def stream_ended(self, stream: int, error: ElementError) -> None:
+        """A source raised, and the others go on."""
+        _log.error("stream %d ends early: %s", stream, str(error))
+
+    def took_long(self, meter: Meter, nanoseconds: int) -> None:
+        """A call of an element took more than `SLOW`."""
+        seconds = nanoseconds / 1e9
+        if meter.frames_in == 1:
+            _log.info("%s: its first frame took %.1f s", meter.name, seconds)
+        elif (more := self._seldom.may(("slow", meter.name))) is not None:
+            _log.warning("%s: one call took %.1f s%s", meter.name, seconds, more)
+
+    def look(self, run: Run, *, last: bool = False) -> None:
+        """Say what was left out since the last look, and which element is the slowest.
+
+        Args:
+            run: the pipeline.
+            last: it has stopped.
+        """
+        with self._looking:
+            now = time.perf_counter_ns()
+            past = now - self._looked
+            if past < LOOK_AFTER and not last:
+                return  # another thread has looked
+            self._looked = now
+            dropped = {name: queue.dropped for name, queue in run.watch.inputs.items()}
+            if run.watch.output is not None:
+                dropped["the program"] = run.watch.output.dropped
+            busy = {stage.name: stage.meter.busy for stage in run.stages.values()}
+            new = {name: count - self._dropped.get(name, 0) for name, count in dropped.items()}
+            shares = {name: time_ - self._busy.get(name, 0) for name, time_ in busy.items()}
+            self._dropped, self._busy = dropped, busy
+        seconds = max(past, 1) / 1e9
+        slowest = max(shares, key=lambda name: shares[name], default=None)
+        for name, count in new.items():
+            if count and slowest is None:
+                _log.warning("%d frames were left out before %s in %.1f s", count, name, seconds)
+            elif count:
+                assert slowest is not None
+                _log.warning(
+                    "%d frames were left out before %s in %.1f s: the slowest element is %s, "
+                    "busy for %.0f %% of the time",
+                    count, name, seconds, slowest, shares[slowest] / seconds / 1e7,
+                )  # fmt: skip
