@@ -31,7 +31,8 @@ _PLATFORMS = """\
 ## Platforms
 
 What the plugin chooses for a performance hint, THROUGHPUT / LATENCY, if NPU_TILES is not set.
-An empty cell is not known; a platform that is not in the table is `unknown`, and no error.
+An empty cell is not known; a platform that is not in the table is `unknown`, and no error. The
+document names Ubuntu 22.04, Ubuntu 24.04 and Windows 11 for all four.
 """
 
 _RULES = """\
@@ -43,6 +44,9 @@ _RULES = """\
 * NPU_COMPILATION_MODE_PARAMS: `optimization-level` 0 (fast to compile), 1 (default) or 2 (fast to
   run); `performance-hint-override` `efficiency` (default) or `latency`, only with the hint LATENCY.
   `CompilationModeParams` writes and reads the text.
+* NPU_COMPILER_TYPE: PREFER_PLUGIN takes the compiler beside the plugin where it is installed and
+  serves the platform, and the driver's elsewhere, as on Meteor Lake. What PLUGIN compiles needs a
+  driver from 2565 on. PLUGIN and DRIVER are errors where their compiler is missing.
 * Two caches keep compiled models. The driver's is on by default; NPU_BYPASS_UMD_CACHING turns it
   off for a model. OpenVINO's is on when CACHE_DIR is set, which bypasses the driver's; a model that
   it has is imported and not compiled.

@@ -115,9 +115,12 @@ def compile_model(
     """
     if _is_npu(context_or_device):
         from .intel_npu import validate
+        from .intel_npu._properties import check_tiles
 
         given_core = core if core is not None else getattr(context_or_device, "core", None)
         config = validate(config or {}, core=core_of(given_core))
+        if "NPU_TILES" not in config:
+            check_tiles(core_of(given_core))
     properties = plain_config(config)
     if isinstance(context_or_device, str):
         core = core_of(core)

@@ -99,6 +99,8 @@ def test_the_documents_numbers() -> None:
     assert rows["3720"] == [(2, 2), (2, 2), (4, 1)]
     assert rows["4000"] == [(2, 4), (2, 2), (8, 1)]
     assert PLATFORMS["4000"].total_tiles == (5, 6)
+    assert rows["5010"] == [(1, 3), (8, 1)]
+    assert rows["5020"] == [(1, 1), (8, 1)]
     assert set(PLATFORMS) == {"3720", "4000", "5010", "5020"}
 
 

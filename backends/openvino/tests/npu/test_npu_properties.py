@@ -58,6 +58,8 @@ DOCUMENT = (
     "intel_npu::max_tiles",
     "intel_npu::bypass_umd_caching",
     "intel_npu::defer_weights_load",
+    "runtime_requirements",
+    "compatibility_check",
 )
 
 ROWS = list(PROPERTIES.values())
@@ -81,6 +83,7 @@ def test_where_the_plugin_differs_from_the_document() -> None:
         "SUPPORTED_METRICS", "SUPPORTED_CONFIG_KEYS", "CACHING_PROPERTIES",
         "COMPILATION_NUM_THREADS", "NUM_STREAMS", "PERFORMANCE_HINT", "ENABLE_CPU_PINNING",
         "LOG_LEVEL", "DEVICE_ID", "EXCLUSIVE_ASYNC_REQUESTS", "NPU_TILES", "NPU_MAX_TILES",
+        "RUNTIME_REQUIREMENTS", "COMPATIBILITY_CHECK",
     ]  # fmt: skip
 
 
@@ -116,6 +119,11 @@ def test_defaults(fresh_core: Any, row: Property) -> None:
 def test_what_the_plugin_lacks(fresh_core: Any, row: Property) -> None:
     with pytest.raises(RuntimeError, match=row.key):
         fresh_core.get_property("NPU", row.key)
+
+
+def test_a_preview_is_refused_with_the_reason() -> None:
+    with pytest.raises(NpuPropertyError, match="CACHE_MODE: it is a preview"):
+        validate({"ov::cache_mode": "OPTIMIZE_SIZE"})
 
 
 @pytest.mark.usefixtures("core")

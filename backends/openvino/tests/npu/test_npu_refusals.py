@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,30 @@ def test_settings_at_compile_model(
     ):
         with pytest.raises(error):
             compiling()
+
+
+@pytest.mark.usefixtures("npu")
+def test_tiles_that_a_core_is_set_to_are_checked_too(doubling: Callable[..., Any]) -> None:
+    own = openvino.Core()
+    own.set_property("NPU", {"NPU_TILES": 99})
+    with pytest.raises(NpuPropertyError, match="99 tiles, and the device has"):
+        compile_model(doubling((1, N)), "NPU", core=own)
+    assert compile_model(doubling((1, N)), "NPU", {"NPU_TILES": 1}, core=own)
+
+
+@pytest.mark.parametrize("streams", [0, 1, 2])
+def test_callbacks_come_with_any_number_of_streams(
+    streams: int, npu: Any, doubling: Callable[..., Any]
+) -> None:
+    request = InferRequest(compile_model(doubling((1, N)), npu, {"NUM_STREAMS": streams}))
+    request.set_input_tensor(0, samebytes.tensor(np.ones((1, N), np.uint8)))
+    threads: list[int] = []
+    request.set_callback(lambda *_: threads.append(threading.get_ident()))
+    request.start_async()
+    request.wait()
+    assert (request.get_output_tensor().host_array() == 2).all()
+    assert len(threads) == 1
+    assert threads != [threading.get_ident()]
 
 
 def test_settings_that_are_right_still_compile(npu: Any, doubling: Callable[..., Any]) -> None:

@@ -42,7 +42,7 @@ static const struct {
     {4000, 0x643e, 6}, /* Lunar Lake; the one played where the platform is not known */
     {3720, 0x7d1d, 2}, /* Meteor Lake */
     {5010, 0xb03e, 3}, /* Panther Lake */
-    {5020, 0xfd3e, 3}, /* Wildcat Lake */
+    {5020, 0xfd3e, 1}, /* Wildcat Lake */
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

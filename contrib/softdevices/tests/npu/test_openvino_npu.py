@@ -25,10 +25,15 @@ print(core.get_property("NPU", "FULL_DEVICE_NAME"), core.get_property("NPU", "DE
     assert printed == "samebytes software NPU 4000\n"
 
 
-@pytest.mark.parametrize("platform", ["3720", "4000", "5010", "5020"])
-def test_the_plugin_knows_the_platforms(openvino: Run, platform: str) -> None:
-    script = 'print(core.get_property("NPU", "DEVICE_ARCHITECTURE"))'
-    assert openvino(script, SOFTNPU_PLATFORM=platform).strip() == platform
+@pytest.mark.parametrize(
+    ("platform", "tiles"), [("3720", "2"), ("4000", "6"), ("5010", "3"), ("5020", "1")]
+)
+def test_the_plugin_knows_the_platforms(openvino: Run, platform: str, tiles: str) -> None:
+    script = (
+        'print(core.get_property("NPU", "DEVICE_ARCHITECTURE"), '
+        'core.get_property("NPU", "NPU_MAX_TILES"))'
+    )
+    assert openvino(script, SOFTNPU_PLATFORM=platform).split() == [platform, tiles]
 
 
 def test_models_give_the_numbers_of_the_cpu(openvino: Run) -> None:

@@ -3,7 +3,7 @@
 
 from ._mode_params import CompilationModeParams
 from ._platforms import PLATFORMS, Platform, platform
-from ._settings import find_property, get_properties, set_properties, validate
+from ._settings import check_tiles, find_property, get_properties, set_properties, validate
 from ._table import PROPERTIES, Property, Stated
 from ._values import NpuPropertyError, NpuPropertyWarning
 
@@ -16,6 +16,7 @@ __all__ = [
     "Platform",
     "Property",
     "Stated",
+    "check_tiles",
     "find_property",
     "get_properties",
     "platform",

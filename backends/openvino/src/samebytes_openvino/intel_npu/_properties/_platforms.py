@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The NPU platforms, and what the plugin chooses on each for a performance hint.
 
-Tiles, DMA engines and the requests of 3720 and 4000 are the document's. The requests of 5010 and
-5020 are what the plugin of 2026.4.1 answers when a driver reports them.
+All numbers are the document's. Those of DMA engines are from an older one, as today's has none.
+The plugin of 2026.4.1 answers the same requests when a driver reports the platform.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ PLATFORMS: Mapping[str, Platform] = MappingProxyType(
     {
         p.name: p
         for p in (
-            Platform("3720", "Meteor Lake", (2,), _each(2, 2), _each(2, 2), _each(4, 1)),
+            Platform("3720", "Meteor, Arrow Lake", (2,), _each(2, 2), _each(2, 2), _each(4, 1)),
             Platform("4000", "Lunar Lake", (5, 6), _each(2, 4), _each(2, 2), _each(8, 1)),
-            Platform("5010", requests=_each(8, 1)),
-            Platform("5020", requests=_each(8, 1)),
+            Platform("5010", "Panther Lake", (3,), _each(1, 3), requests=_each(8, 1)),
+            Platform("5020", "Wildcat Lake", (1,), _each(1, 1), requests=_each(8, 1)),
         )
     }
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
@@ -17,7 +18,7 @@ from ._mode_params import CompilationModeParams
 from ._table import PROPERTIES, Property
 from ._values import Choice, NpuPropertyError, NpuPropertyWarning, plain
 
-__all__ = ["find_property", "get_properties", "set_properties", "validate"]
+__all__ = ["check_tiles", "find_property", "get_properties", "set_properties", "validate"]
 
 _NPU = "NPU"
 _BY_NAME = {row.name: row for row in reversed([*PROPERTIES.values()])}
@@ -129,6 +130,19 @@ def set_properties(target: Any, properties: Mapping[Any, Any]) -> dict[str, Any]
     return made
 
 
+def check_tiles(core: Any) -> None:
+    """Check the tiles that a Core is set to, which may have been set by OpenVINO's own call.
+
+    Args:
+        core: the openvino.Core that is about to compile for the NPU.
+
+    Raises:
+        NpuPropertyError: more tiles than the device has.
+    """
+    with suppress(RuntimeError):  # no NPU, which compile_model() says better
+        _check_tiles({"NPU_TILES": _read(core, "NPU_TILES")}, core, None)
+
+
 def _key_of(name: Any) -> str:
     return name if isinstance(name, str) else str(name() if callable(name) else name)
 
@@ -140,6 +154,8 @@ def _only_installed(key: str, core: Any) -> bool:
 def _checked(row: Property, value: Any) -> Any:
     if row.access == "RO":
         raise NpuPropertyError(row.key, value, "it is read-only")
+    if row.refused:
+        raise NpuPropertyError(row.key, value, row.refused)
     try:
         return row.kind.checked(value)
     except NpuPropertyError:

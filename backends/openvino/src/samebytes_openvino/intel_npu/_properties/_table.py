@@ -48,6 +48,7 @@ class Property:
         document: what the NPU plugin's document says, or None if it does not have it.
         observed: what the plugin of 2026.4.1 does, or None where it does not have it.
         listed: SUPPORTED_PROPERTIES of 2026.4.1 has it.
+        refused: why it is not passed on, or "".
     """
 
     key: str
@@ -57,6 +58,7 @@ class Property:
     document: Stated | None = None
     observed: Stated | None = None
     listed: bool = True
+    refused: str = ""
 
     @property
     def access(self) -> Access:
@@ -122,8 +124,10 @@ _ROWS = (
              "The most threads that a compilation uses. It depends on the compiler.",
              Stated("RW"), None, listed=False),
     Property("NUM_STREAMS", "ov::num_streams", Number(-1, {"AUTO": -1}),
-             "Not used by the plugin. Reading it after another negative number ends the process.",
-             Stated("RO", "AUTO, a number", 1), Stated("RW", "AUTO, -1 and above", -1)),
+             "The threads of a model's requests: AUTO shares OpenVINO's, 0 starts them in the "
+             "caller's thread, n has n for starting, waiting and callbacks each. Reading it after "
+             "another negative number ends the process.",
+             Stated("RW", "AUTO, a number", "AUTO"), Stated("RW", "AUTO, -1 and above", -1)),
     _read("OPTIMAL_NUMBER_OF_INFER_REQUESTS", "ov::optimal_number_of_infer_requests", "int",
           "Requests to run at once; by platform and performance hint, not by the model."),
     _read("RANGE_FOR_ASYNC_INFER_REQUESTS", "ov::range_for_async_infer_requests", "tuple",
@@ -145,7 +149,7 @@ _ROWS = (
              Stated("RW", "LOW, MEDIUM, HIGH", "MEDIUM"),
              Stated("RW", "LOW, MEDIUM, HIGH", "MEDIUM")),
     Property("ENABLE_CPU_PINNING", "ov::hint::enable_cpu_pinning", Flag(),
-             "Binds the threads of the CPU during inference. Deprecated.",
+             "No effect: it once bound the CPU's threads. OpenVINO 2027.0 removes it.",
              Stated("RW", _FLAG, False), Stated("RW", _FLAG, False), listed=False),
     Property("LOG_LEVEL", "ov::log::level", Choice(_LOG, _LOG_ENUM),
              "What the plugin logs. The variable OV_NPU_LOG_LEVEL sets it from the start.",
@@ -187,12 +191,24 @@ _ROWS = (
              "Any number but 1 may not run on other platforms.",
              Stated("RW", "0 and above", -1), Stated("RW", "any number", -1)),
     Property("NPU_MAX_TILES", "ov::intel_npu::max_tiles", Number(0),
-             "Tiles that the device has.",
+             "Tiles that the device has; where there is none, those to compile for.",
              Stated("RW", "0 and above", "1 to 6, by platform"), _RO),
     _flag("NPU_BYPASS_UMD_CACHING", "ov::intel_npu::bypass_umd_caching",
           "Compile without the driver's own cache of compiled models."),
     _flag("NPU_DEFER_WEIGHTS_LOAD", "ov::intel_npu::defer_weights_load",
           "Load the weights with the first request, not when the model is compiled."),
+    _read("RUNTIME_REQUIREMENTS", "ov::runtime_requirements", "str",
+          "What a driver must have to run this compiled model, as a text for COMPATIBILITY_CHECK. "
+          "Needs a driver of Level Zero 1.16; not for models without their weights.",
+          observed=False),
+    _read("COMPATIBILITY_CHECK", "ov::compatibility_check", "str",
+          "SUPPORTED or UNSUPPORTED, read with the argument RUNTIME_REQUIREMENTS; NOT_APPLICABLE "
+          "without it.", observed=False),
+    Property("CACHE_MODE", "ov::cache_mode", Choice(("OPTIMIZE_SPEED", "OPTIMIZE_SIZE")),
+             "OPTIMIZE_SIZE keeps compiled models without their weights. Refused: it is a preview.",
+             listed=False,
+             refused="it is a preview: the document does not list it, and 2026.4.1 does not have "
+                     "it. Leave it out"),
     Property("CACHE_ENCRYPTION_CALLBACKS", "ov::cache_encryption_callbacks",
              Unchecked("two functions"), "Encrypt and decrypt what OpenVINO's cache holds.",
              None, Stated("WO")),
