@@ -53,12 +53,14 @@ def name(value: object) -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the examples name."""
     made = tmp_path_factory.mktemp("documents")
-    for name in ("in.mp4", "input.mp4", "video.mp4"):
+    for name in ("in.mp4", "input.mp4", "video.mp4", "in.avi"):
+        codec, pixels = ("mjpeg", "yuvj420p") if name == "in.avi" else ("libx264", "yuv420p")
         with av.open(str(made / name), "w") as container:
-            stream = container.add_stream("libx264", rate=30)
-            stream.width, stream.height, stream.pix_fmt = 320, 240, "yuv420p"
+            stream = container.add_stream(codec, rate=30)
+            assert isinstance(stream, av.VideoStream)
+            stream.width, stream.height, stream.pix_fmt = 320, 240, pixels
             for number in range(24):
-                frame = av.VideoFrame(320, 240, "yuv420p")
+                frame = av.VideoFrame(320, 240, pixels)
                 for plane in frame.planes:
                     plane.update(bytes([64 + number]) * plane.buffer_size)
                 frame.pts, frame.time_base = number, Fraction(1, 30)

@@ -79,7 +79,14 @@ LIBRARIES = (
         can_fail=True,
     ),
     # libva makes this name of LIBVA_DRIVER_NAME.
-    Library("softva_drv_video.so", "csrc/va", "va/va_backend_vpp.h", "libva-dev", can_fail=True),
+    Library(
+        "softva_drv_video.so",
+        "csrc/va",
+        "va/va_backend_vpp.h",
+        "libva-dev",
+        ("-ldl",),
+        can_fail=True,
+    ),
     Library(
         "libsoftcuda.so",
         "csrc/cuda",

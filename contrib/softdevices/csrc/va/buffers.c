@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "configs.h"
+
 void softva_buffer_free(struct softva_buffer *buffer)
 {
     while (buffer->mapped--)
@@ -91,11 +93,23 @@ void softva_buffer_end(const struct softva_buffer *buffer, uint64_t access)
         softva_memory_end(buffer->memory, access);
 }
 
-/* What the entry points of video processing take, and images. */
-static bool is_supported(VABufferType type)
+/* Images belong to no context; each of those takes what its entry point needs. */
+static VAStatus check_owner(const struct softva_display *display, VAContextID owner,
+                            VABufferType type)
 {
-    return type == VAImageBufferType || type == VAProcPipelineParameterBufferType ||
-           type == VAProcFilterParameterBufferType;
+    const bool processing = type == VAProcPipelineParameterBufferType ||
+                            type == VAProcFilterParameterBufferType;
+    const struct softva_context *context;
+
+    if (type == VAImageBufferType)
+        return VA_STATUS_SUCCESS;
+    if (!processing && !softva_decoding_takes(type))
+        return VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE;
+    context = softva_table_find(&display->table, owner, SOFTVA_CONTEXT);
+    if (!context)
+        return VA_STATUS_ERROR_INVALID_CONTEXT;
+    return context->decodes == processing ? VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE
+                                          : VA_STATUS_SUCCESS;
 }
 
 VAStatus softva_create_buffer(VADriverContextP context, VAContextID owner, VABufferType type,
@@ -104,13 +118,10 @@ VAStatus softva_create_buffer(VADriverContextP context, VAContextID owner, VABuf
     struct softva_call call;
     VAStatus status = softva_begin(&call, context, "vaCreateBuffer");
 
-    if (status == VA_STATUS_SUCCESS && !is_supported(type))
-        status = VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE;
+    if (status == VA_STATUS_SUCCESS)
+        status = check_owner(call.display, owner, type);
     if (status == VA_STATUS_SUCCESS && (!size || !count))
         status = VA_STATUS_ERROR_INVALID_PARAMETER;
-    if (status == VA_STATUS_SUCCESS && type != VAImageBufferType &&
-        !softva_table_find(&call.display->table, owner, SOFTVA_CONTEXT))
-        status = VA_STATUS_ERROR_INVALID_CONTEXT;
     if (status == VA_STATUS_SUCCESS)
         status = softva_buffer_create(call.display, type, size, count, data, id);
     return softva_end(&call, status);

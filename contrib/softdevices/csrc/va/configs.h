@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configs and contexts. The driver decodes and encodes nothing: it offers video processing
- * without any filters, which copies and scales. */
+/* Configs and contexts: of video processing without any filters, and, where a library decodes JPEG, of
+ * decoding that. Nothing is encoded. */
 #ifndef SOFTVA_CONFIGS_H
 #define SOFTVA_CONFIGS_H
 
+#include "decoding.h"
 #include "display.h"
 
 struct softva_config {
     struct softva_object object;
+    bool decodes; /* JPEG; else it processes */
 };
 
 /* Pictures are made by vaBeginPicture, vaRenderPicture and vaEndPicture. */
 struct softva_context {
     struct softva_object object;
+    bool decodes;
     bool begun;
     VASurfaceID target;
+    struct softva_scan scan; /* if it decodes */
 };
+
+/* What a config has surfaces for: VA_RT_FORMAT_*. */
+uint32_t softva_config_rt_formats(const struct softva_config *config);
+
+void softva_context_free(struct softva_context *context);
 
 /* Functions of the vtable. */
 VAStatus softva_query_config_profiles(VADriverContextP context, VAProfile *profiles, int *count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry point of a software VA-API driver, for tests: its surfaces are real DMA-BUFs where the
- * kernel makes such, and can be shared, mapped and copied as those of hardware. Nothing decodes.
+ * kernel makes such, and can be shared, mapped and copied as those of hardware. Of codecs it decodes
+ * baseline JPEG.
  *
  * libva looks for __vaDriverInit_1_N from its own minor version down, and the tables have only
  * grown, so that the oldest name serves all of VA-API 1. */
@@ -9,6 +10,7 @@
 #include "display.h"
 #include "formats.h"
 #include "images.h"
+#include "pictures.h"
 #include "surfaces.h"
 #include "unsupported.h"
 #include "video_processing.h"
@@ -82,7 +84,7 @@ SOFTVA_EXPORT VAStatus __vaDriverInit_1_0(VADriverContextP context)
     context->version_major = VA_MAJOR_VERSION;
     context->version_minor = VA_MINOR_VERSION;
     context->str_vendor = "samebytes software VA-API driver, for tests";
-    context->max_profiles = 1;
+    context->max_profiles = 2;
     context->max_entrypoints = 1;
     context->max_attributes = 1;
     context->max_image_formats = (int)softva_format_count;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "buffers.h"
+#include "configs.h"
 #include "surfaces.h"
 
 static void release(struct softva_object *object)
@@ -15,8 +16,10 @@ static void release(struct softva_object *object)
     case SOFTVA_BUFFER:
         softva_buffer_free((struct softva_buffer *)object);
         break;
-    case SOFTVA_CONFIG:
     case SOFTVA_CONTEXT:
+        softva_context_free((struct softva_context *)object);
+        break;
+    case SOFTVA_CONFIG:
     case SOFTVA_IMAGE:
         free(object);
         break;

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <va/va_drmcommon.h>
 
+#include "configs.h"
 #include "surfaces.h"
 
 static VASurfaceAttrib whole_number(VASurfaceAttribType type, uint32_t flags, int32_t value)
@@ -44,23 +45,28 @@ static size_t add_rest(VASurfaceAttrib *list)
 static VAStatus list_attributes(const struct softva_display *display, VAConfigID config,
                                 VASurfaceAttrib *list, unsigned int *count)
 {
-    unsigned int room, needed = (unsigned int)(softva_format_count + add_rest(NULL));
+    const struct softva_config *found = softva_table_find(&display->table, config, SOFTVA_CONFIG);
+    size_t formats;
+    unsigned int room, needed;
 
-    if (!softva_table_find(&display->table, config, SOFTVA_CONFIG))
+    if (!found)
         return VA_STATUS_ERROR_INVALID_CONFIG;
     if (!count)
         return VA_STATUS_ERROR_INVALID_PARAMETER;
+    /* Pictures are decoded into the first one, NV12. */
+    formats = found->decodes ? 1 : softva_format_count;
+    needed = (unsigned int)(formats + add_rest(NULL));
     room = *count;
     *count = needed;
     if (!list)
         return VA_STATUS_SUCCESS;
     if (room < needed)
         return VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
-    for (size_t i = 0; i < softva_format_count; i++)
+    for (size_t i = 0; i < formats; i++)
         list[i] = whole_number(VASurfaceAttribPixelFormat,
                                VA_SURFACE_ATTRIB_GETTABLE | VA_SURFACE_ATTRIB_SETTABLE,
                                (int32_t)softva_formats[i].fourcc);
-    add_rest(list + softva_format_count);
+    add_rest(list + formats);
     return VA_STATUS_SUCCESS;
 }
 

@@ -4,30 +4,6 @@
 #include <linux/dma-buf.h>
 #include <string.h>
 
-#include "buffers.h"
-#include "configs.h"
-#include "surfaces.h"
-
-VAStatus softva_begin_picture(VADriverContextP context, VAContextID id, VASurfaceID target)
-{
-    struct softva_call call;
-    struct softva_context *picture = NULL;
-    VAStatus status = softva_begin(&call, context, "vaBeginPicture");
-
-    if (status == VA_STATUS_SUCCESS) {
-        picture = softva_table_find(&call.display->table, id, SOFTVA_CONTEXT);
-        if (!picture)
-            status = VA_STATUS_ERROR_INVALID_CONTEXT;
-        else if (!softva_table_find(&call.display->table, target, SOFTVA_SURFACE))
-            status = VA_STATUS_ERROR_INVALID_SURFACE;
-    }
-    if (status == VA_STATUS_SUCCESS) {
-        picture->target = target;
-        picture->begun = true;
-    }
-    return softva_end(&call, status);
-}
-
 /* The area that a program names, or all of the surface. */
 static bool area_of(const VARectangle *rectangle, const struct softva_surface *surface,
                     struct softva_area *area)
@@ -42,15 +18,18 @@ static bool area_of(const VARectangle *rectangle, const struct softva_surface *s
     return softva_area_is_within(area, surface->width, surface->height);
 }
 
-static VAStatus process(const struct softva_display *display,
-                        const VAProcPipelineParameterBuffer *parameters,
+VAStatus softva_process(const struct softva_display *display, const struct softva_buffer *buffer,
                         struct softva_surface *target)
 {
-    struct softva_surface *source =
-        softva_table_find(&display->table, parameters->surface, SOFTVA_SURFACE);
+    const VAProcPipelineParameterBuffer *parameters = buffer->bytes;
     struct softva_picture from_picture, to_picture;
+    struct softva_surface *source;
     struct softva_area from, to;
 
+    if (buffer->type != VAProcPipelineParameterBufferType ||
+        buffer->element_size < sizeof *parameters)
+        return VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE;
+    source = softva_table_find(&display->table, parameters->surface, SOFTVA_SURFACE);
     if (!source)
         return VA_STATUS_ERROR_INVALID_SURFACE;
     if (parameters->num_filters)
@@ -69,59 +48,6 @@ static VAStatus process(const struct softva_display *display,
     softva_surface_end(target, DMA_BUF_SYNC_WRITE);
     softva_surface_end(source, DMA_BUF_SYNC_READ);
     return VA_STATUS_SUCCESS;
-}
-
-static VAStatus render(const struct softva_display *display, VAContextID id,
-                       const VABufferID *buffers, int count)
-{
-    const struct softva_context *picture =
-        softva_table_find(&display->table, id, SOFTVA_CONTEXT);
-    struct softva_surface *target;
-    VAStatus status = VA_STATUS_SUCCESS;
-
-    if (!picture || !picture->begun)
-        return VA_STATUS_ERROR_INVALID_CONTEXT;
-    target = softva_table_find(&display->table, picture->target, SOFTVA_SURFACE);
-    if (!target)
-        return VA_STATUS_ERROR_INVALID_SURFACE;
-    for (int i = 0; status == VA_STATUS_SUCCESS && i < count; i++) {
-        const struct softva_buffer *buffer =
-            softva_table_find(&display->table, buffers[i], SOFTVA_BUFFER);
-
-        if (!buffer)
-            return VA_STATUS_ERROR_INVALID_BUFFER;
-        if (buffer->type != VAProcPipelineParameterBufferType ||
-            buffer->element_size < sizeof(VAProcPipelineParameterBuffer))
-            return VA_STATUS_ERROR_UNSUPPORTED_BUFFERTYPE;
-        status = process(display, buffer->bytes, target);
-    }
-    return status;
-}
-
-VAStatus softva_render_picture(VADriverContextP context, VAContextID id, VABufferID *buffers,
-                               int count)
-{
-    struct softva_call call;
-    VAStatus status = softva_begin(&call, context, "vaRenderPicture");
-
-    if (status == VA_STATUS_SUCCESS)
-        status = render(call.display, id, buffers, count);
-    return softva_end(&call, status);
-}
-
-VAStatus softva_end_picture(VADriverContextP context, VAContextID id)
-{
-    struct softva_call call;
-    struct softva_context *picture = NULL;
-    VAStatus status = softva_begin(&call, context, "vaEndPicture");
-
-    if (status == VA_STATUS_SUCCESS)
-        picture = softva_table_find(&call.display->table, id, SOFTVA_CONTEXT);
-    if (picture && picture->begun)
-        picture->begun = false;
-    else if (status == VA_STATUS_SUCCESS)
-        status = VA_STATUS_ERROR_INVALID_CONTEXT;
-    return softva_end(&call, status);
 }
 
 VAStatus softva_query_video_proc_filters(VADriverContextP context, VAContextID id,

@@ -4,18 +4,18 @@
 #ifndef SOFTVA_VIDEO_PROCESSING_H
 #define SOFTVA_VIDEO_PROCESSING_H
 
+#include "buffers.h"
 #include "display.h"
+#include "surfaces.h"
 
 /* These need libva's other headers before them. */
 #include <va/va_vpp.h>
 
 #include <va/va_backend_vpp.h>
 
-/* Functions of the vtable. */
-VAStatus softva_begin_picture(VADriverContextP context, VAContextID id, VASurfaceID target);
-VAStatus softva_render_picture(VADriverContextP context, VAContextID id, VABufferID *buffers,
-                               int count);
-VAStatus softva_end_picture(VADriverContextP context, VAContextID id);
+/* Does what a buffer of a picture asks for, at once. */
+VAStatus softva_process(const struct softva_display *display, const struct softva_buffer *buffer,
+                        struct softva_surface *target);
 
 /* Functions of the vtable for video processing. */
 VAStatus softva_query_video_proc_filters(VADriverContextP context, VAContextID id,

@@ -133,6 +133,7 @@ int main(int count, char **arguments)
         check_forks();
     } else {
         check_pictures();
+        check_decoding();
         check_sharing();
         check_objects();
         check_threads();
