@@ -35,6 +35,7 @@ MODULES = (
     "samebytes.formats",
     "samebytes.elements",
     "samebytes.metadata",
+    "samebytes.metrics",
     "samebytes.benchmarks",
     "samebytes.plugins",
     "samebytes.testing",

@@ -338,6 +338,15 @@ class Running:
         """The errors of sources that ended their streams, by stream: `on_error="end-stream"`."""
         return dict(self._run.ended_early)
 
+    @property
+    def seconds_still(self) -> float:
+        """The seconds since an element took a frame; before the first one, since it was opened.
+
+        For a check whether all is well: a source that has no connection and an element that hangs
+        let it grow.
+        """
+        return self._run.watch.seconds_still()
+
     def explain(self) -> str:
         """As `Pipeline.explain`, with what the frames so far have confirmed."""
         return "\n".join(self._run.plan().lines())

@@ -54,6 +54,7 @@ class Watch:
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
+        self._began = time.perf_counter_ns()
         self.meters: Sequence[Meter] = ()
         self.inputs: Mapping[str, Channel] = {}
         self.output: Channel | None = None
@@ -68,6 +69,11 @@ class Watch:
     def progress(self) -> int:
         """A number that changes when a frame moves."""
         return sum(meter.frames_in + meter.frames_out for meter in self.meters)
+
+    def seconds_still(self) -> float:
+        """The time since an element took a frame; before the first one, since it was opened."""
+        latest = max((meter.latest for meter in self.meters), default=0)
+        return max(time.perf_counter_ns() - max(latest, self._began), 0) / 1e9
 
     def where(self) -> str:
         """The places where frames wait, in words; "" where there are no queues."""
