@@ -51,7 +51,7 @@ DMA-BUF lab.
                     most 2; with 1 all is shown as it comes
 
 Alone and without a backend, tests show that they work in that company. So of a test with many
-parameters two are run, and what takes long and is the same in any company runs only together:
+parameters one is run, and what takes long and is the same in any company runs only together:
 of the kit the tests of lifetimes, leaks, drop orders, threads, forks, last holders and thousands
 of frames, and what is marked `together`, such as faults that the kit and `samebytes check-plugin`
 must notice, random input, interrupts at any instruction, and programs that hang or are ended.

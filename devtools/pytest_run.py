@@ -10,7 +10,7 @@ from devtools.environment import why_left_out
 from devtools.results import Crash, Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
-_FEW = 2
+_FEW = 1
 # What takes long, and shows the same whoever else is installed and from wherever, runs only in the
 # tests together. Tests of this repository say so with their mark, those of the kit cannot.
 _ONLY_TOGETHER = "together"
@@ -50,7 +50,7 @@ def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
 def few(expression: str = "") -> list[str]:
     """The options of a run that asks whether tests can run at all in other company.
 
-    Each test runs with a few of its parameters, and what takes long and does not depend on the
+    Each test runs with one of its parameters, and what takes long and does not depend on the
     company does not run. `expression` says which tests do (pytest's -k); by default all others.
     """
     chosen = ["-k", expression] if expression else []

@@ -64,7 +64,7 @@ def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str])
 def alone(*, strict: bool) -> list[Result]:
     """Every distribution's tests against its wheel, each in its own fresh venv.
 
-    It shows that a wheel is complete and needs no other: of a test with many parameters a few are
+    It shows that a wheel is complete and needs no other: of a test with many parameters one is
     run, and nothing that takes long and is the same in any company. The tests together run it all.
 
     The wheels are built from the sdists, so a file that an sdist lacks shows here. Both are checked
