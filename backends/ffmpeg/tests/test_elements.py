@@ -24,8 +24,7 @@ import samebytes.elements as el
 from samebytes import metadata
 from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
-from samebytes_ffmpeg._elements._clock import Clock
-from samebytes_ffmpeg._elements._input import Waking
+from samebytes_ffmpeg._elements._input import Waking, place
 
 
 @el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))
@@ -404,12 +403,12 @@ def test_the_sink_takes_no_tensors(tmp_path: Path) -> None:
 
 
 def test_frames_without_times_are_numbered() -> None:
-    clock = Clock()
+    timeline = el.Timeline()
     frames = [av.VideoFrame(16, 16, "gray") for _ in range(4)]
     for number, frame in enumerate(frames):
         if number == 2:
-            clock.begin_again()
-        clock.set(frame, Fraction(20))
+            timeline.begin_again()
+        place(frame, timeline, Fraction(20))
     assert [at(frame) for frame in frames] == [Fraction(number, 20) for number in range(4)]
 
 

@@ -118,6 +118,18 @@ def test_a_pause_that_the_container_cannot_hold(
     assert times_in(made) == pytest.approx(given, abs=0.001)
 
 
+def test_a_pause_that_the_encoder_cannot_count(tmp_path: Path) -> None:
+    made = tmp_path / "made.mkv"
+    for pause in (86_300, 86_500):
+        given = with_pause(Fraction(pause), count=4)
+        pipe = el.Pipeline(timed(given, NANO, Fraction(25)), FFmpegSink(made, "mpeg4"))
+        if pause < 86_400:
+            pipe.run()
+            continue
+        with pytest.raises(ElementError, match="counts no more than a day: begin another file"):
+            pipe.run()
+
+
 def test_frames_that_are_closer_than_the_unit_ascend() -> None:
     times = Times(NANO, Fraction(25), "libx264", "mp4", {})
     assert times.base == Fraction(1, 90_000)

@@ -30,6 +30,7 @@ from samebytes_gstreamer import PipelineError, PipelineTimeoutError
 from samebytes_gstreamer._abi.video import GstVideoCropMeta
 from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._loans import held_count
+from samebytes_gstreamer._pipeline import Deadline
 from samebytes_gstreamer._tags import TagReader, tag_event
 
 GRAY = "video/x-raw,format=GRAY8,width=16,height=8,framerate=25/1"
@@ -249,6 +250,26 @@ class TestSink:
             assert arrived.pts == 120_000_000
             assert arrived.map("cpu").native[0].ctypes.data == frame.native[0].ctypes.data
             assert arrived.caps.to_string() == sample.get_caps().to_string()
+
+    @pytest.mark.parametrize("held", [False, True])
+    def test_a_time_that_was_changed(self, held: bool) -> None:
+        """Goes out with the same bytes; the buffer of others keeps its own."""
+        pipeline = Gst.parse_launch("appsrc name=in ! appsink name=out sync=false")
+        out = pipeline.get_by_name("out")
+        text = f"videotestsrc num-buffers=2 ! {GRAY}"
+        with sbg.GStreamerSource(text) as source, sbg.GStreamerSink(pipeline) as sink:
+            frame = source.read()
+            assert frame is not None
+            source.await_release(frame, Deadline(10, "it is held"))
+            other = Gst.Sample.new(frame.native, None, None, None) if held else None
+            address = frame.map("cpu").native[0].ctypes.data
+            frame.meta.pts, frame.meta.time_base = 9, Fraction(1, 3)
+            sink.write(frame)
+            sample = out.try_pull_sample(5 * Gst.SECOND)
+            arrived = sbg.frame_of(sample)
+            assert arrived.pts == 3 * 10**9
+            assert arrived.map("cpu").native[0].ctypes.data == address
+            assert other is None or other.get_buffer().pts == 0
 
     def test_a_file_that_is_read_again(self, tmp_path: Path) -> None:
         path = tmp_path / "out.mkv"

@@ -80,6 +80,28 @@ def test_other_frames_get_their_own_caps_and_the_time_of_their_origin() -> None:
     assert sb.stats().copies == 0
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_times_that_an_element_changes_go_on(shared: bool) -> None:
+    @el.inplace(takes=el.Media())
+    def later(frame: Any) -> None:
+        frame.meta.pts = None if frame.pts == 33333333 else frame.pts + 10**9
+
+    name = sbg.register(later, name="sb_later")
+    text = f"{SOURCE} ! {name} ! appsink name=out"
+    if shared:
+        text = (
+            f"{SOURCE} ! tee name=t t. ! queue ! {name} ! appsink name=out "
+            "t. ! queue ! appsink name=other async=false"
+        )
+    with sbg.GStreamerSource(text, name="out") as source:
+        assert [frame.pts for frame in source] == [10**9, None, 1_066_666_666]
+        if shared:
+            other = source.pipeline.get_by_name("other")
+            pulled = [other.emit("pull-sample").get_buffer().pts for _ in range(3)]
+            assert pulled == [0, 33333333, 66666666]
+    assert sb.stats().copies == 0
+
+
 def test_frames_that_were_lent_are_written_by_those_after() -> None:
     assert first_bytes(f"{SOURCE} ! sb_Halve ! sb_fill value=3") == [3, 3, 3]
     assert sb.stats().copies == 0

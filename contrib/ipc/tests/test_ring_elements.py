@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes import metadata
 from samebytes.errors import ClosedError, CopyRequiredError, ElementError
 from samebytes_ipc import (
     EndOfStreamError,
@@ -205,6 +207,40 @@ def test_a_source_waits_while_an_element_is_busy(address: str, threads: int, liv
         with el.Pipeline(source, busy).start(threads=threads) as out:
             assert [next(out).pts for _ in range(2)] == [0, 1]
         joining.join()
+
+
+def test_times_of_each_stream_go_on_with_the_next_writer(address: str) -> None:
+    """Whose clock begins again; frames without a time get none."""
+    given: list[tuple[int, int | None]] = [(0, 7), (1, 500), (0, 8), (1, None), (0, 9)]
+    read: list[tuple[int | None, int | None]] = []
+
+    def write() -> None:
+        with RingWriter(address, format="GRAY8", width=64, height=48, timeout=60.0) as writer:
+            writer.wait_for_readers()
+            for stream, pts in given:
+                frame = writer.acquire()
+                frame.meta.pts = pts
+                frame.meta.time_base = Fraction(1, 10)
+                frame.metadata[metadata.KEY] = [metadata.SourceIdentifier(stream_id=stream)]
+                writer.send(frame)
+
+    def writing() -> None:
+        for _ in range(2):
+            write()
+
+    thread = threading.Thread(target=writing)
+    thread.start()
+    source = el.create("ring.source", address, timeout=60.0, live=True)
+    with el.Pipeline(source).start(threads=0) as out:
+        for _ in range(2 * len(given)):
+            frame = next(out)
+            identifier = metadata.find(frame, metadata.SourceIdentifier)
+            assert identifier is not None
+            read.append((identifier.stream_id, frame.pts))
+            del frame
+    thread.join(60)
+    assert [pts for stream, pts in read if stream == 0] == [7, 8, 9, 10, 11, 12]
+    assert [pts for stream, pts in read if stream == 1] == [500, None, 501, None]
 
 
 def test_stopping_ends_a_write_that_waits(address: str) -> None:

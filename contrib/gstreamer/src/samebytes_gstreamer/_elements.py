@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 import samebytes.elements as el
-from samebytes import Context
+from samebytes import Context, ImageInfo
 from samebytes.errors import ClosedError
+from samebytes.formats import duration_of
 
+from ._frame import GStreamerFrame
 from ._pipeline import Deadline, PipelineTimeoutError
 from ._sink import GStreamerSink
 from ._source import GStreamerSource
 
 __all__ = ["SinkElement", "SourceElement"]
 
+_USUAL = Fraction(1, 25)
+"""Seconds of a frame that says neither its duration nor a rate."""
 _SOON = 0.05
 """Seconds in which a streaming thread that does not refer to its frames has released one."""
 
@@ -26,6 +31,9 @@ class SourceElement(el.Source):
 
     A source that is `live` waits for frames as long as the pipeline runs; others fail after
     `timeout`, which counts only while no frame of the pipeline moves.
+
+    Times rise, as of `el.Timeline`: they go on where buffers repeat them or step back, and if
+    `live` where they step far ahead; pictures without a time get it by the rate.
     """
 
     name = "gstreamer.source"
@@ -45,6 +53,7 @@ class SourceElement(el.Source):
     ] = False
 
     _source: GStreamerSource | None = None
+    _timeline = el.Timeline()
     _released_soon = False
 
     def open(self, context: Context | None) -> None:
@@ -53,6 +62,7 @@ class SourceElement(el.Source):
             self.pipeline, name=self.appsink or None, timeout=self.timeout,
             max_buffers=self.max_buffers, sync=self.sync, access=self.access or "r",
         ).__enter__()  # fmt: skip
+        self._timeline = el.Timeline(live=self.live)
         self._released_soon = self.access is None and self.wanted_access != "r"
 
     def read(self) -> Any:
@@ -71,6 +81,8 @@ class SourceElement(el.Source):
             except PipelineTimeoutError:
                 if not self.live:
                     raise
+        if frame is not None:
+            _place(frame, self._timeline)
         if self._released_soon and frame is not None:
             try:
                 source.await_release(frame, Deadline(_SOON, "no release"))
@@ -90,6 +102,16 @@ class SourceElement(el.Source):
         source, self._source = self._source, None
         if source is not None:
             source.close()
+
+
+def _place(frame: GStreamerFrame, timeline: el.Timeline) -> None:
+    """Give a frame its time. Sound and tensors that come without one have no rate to count by."""
+    meta = frame.meta
+    if meta.pts is None and not isinstance(meta.info, ImageInfo):
+        return
+    rate = meta.metadata["gstreamer"].get("framerate")
+    length = 1 / rate if rate else duration_of(meta.metadata) or _USUAL
+    meta.pts, meta.time_base = timeline.place(meta.pts, meta.time_base, length)
 
 
 class SinkElement(el.Sink):

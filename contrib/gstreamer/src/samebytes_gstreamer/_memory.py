@@ -26,6 +26,7 @@ __all__ = [
     "extent_of",
     "is_behind_descriptor",
     "is_dmabuf",
+    "is_kept_by_us",
     "is_plain",
     "is_readonly",
     "is_va",
@@ -128,10 +129,15 @@ def is_writable(memory: int, buffer: int = 0) -> bool:
         return True
     # The thread of the source may pull the next sample meanwhile: its sink drops the reference
     # first, and then it is counted no longer.
-    sinks = _in_sinks.get(buffer, 0)
-    if sinks:
-        return bool(GstMiniObject.from_address(buffer).refcount <= 1 + sinks)
+    if buffer in _in_sinks:
+        return is_kept_by_us(buffer)
     return bool(gst.gst_mini_object_is_writable(memory))
+
+
+def is_kept_by_us(buffer: int) -> bool:
+    """True if a GstBuffer* has one holder besides the appsinks of sources of ours."""
+    sinks = _in_sinks.get(buffer, 0)
+    return bool(GstMiniObject.from_address(buffer).refcount <= 1 + sinks)
 
 
 def references(mini_object: int) -> int:

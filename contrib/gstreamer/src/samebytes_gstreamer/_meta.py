@@ -32,7 +32,14 @@ from ._metas import Metas
 from ._results import detected, entries_in, is_carried, merged, with_detection
 from ._structures import dicts_in, list_items, new_structure, read_structure, structure_name
 
-__all__ = ["GStreamerMeta", "add_regions", "carried_in", "read_meta", "write_meta"]
+__all__ = [
+    "GStreamerMeta",
+    "add_regions",
+    "carried_in",
+    "clock_time",
+    "read_meta",
+    "write_meta",
+]
 
 _NANOSECOND = Fraction(1, 10**9)
 _MOST = 2**32 - 1
@@ -139,6 +146,17 @@ def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
     )
 
 
+def clock_time(meta: FrameMeta) -> int:
+    """The time of a frame as a GstClockTime; GST_CLOCK_TIME_NONE where that cannot say it."""
+    pts, base = meta.pts, meta.time_base
+    if pts is None or base is None or pts < 0:
+        return GST_CLOCK_TIME_NONE
+    if base is _NANOSECOND:
+        return pts
+    found = round(pts * base / _NANOSECOND)
+    return min(GST_CLOCK_TIME_NONE, found)
+
+
 def write_meta(buffer: int, meta: FrameMeta) -> None:
     """Put time, regions, results and what came from GStreamer onto a GstBuffer* of ours.
 
@@ -151,8 +169,7 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
         LayoutError, UnknownNameError: an entry that backends share is not what it can be.
     """
     head = GstBuffer.from_address(buffer)
-    if meta.pts is not None and meta.time_base is not None and meta.pts >= 0:
-        head.pts = round(meta.pts * meta.time_base / _NANOSECOND)
+    head.pts = clock_time(meta)
     known = meta.metadata.get("gstreamer")
     details = known if isinstance(known, dict) else {}
     if isinstance(meta.info, ImageInfo):

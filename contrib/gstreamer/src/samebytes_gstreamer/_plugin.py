@@ -16,7 +16,7 @@ from samebytes.plugins import (
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 1),
+    api=(1, 2),
     summary="GStreamer buffers, and pipelines to read frames from and write them to",
     packages={"gi": 'pip install "samebytes[gstreamer]"'},
     probe="samebytes_gstreamer._probe:probe",

@@ -18,7 +18,8 @@ from ._abi.plugin_libraries import GST_FLOW_OK
 from ._caps import parsed
 from ._frame_rate import rate_of, with_rate
 from ._gi import Gst, GstApp, pointer_of
-from ._libraries import app, gst
+from ._libraries import app
+from ._outgoing import Outgoing
 from ._pipeline import Deadline, Pipeline, PipelineError, PipelineTimeoutError
 from ._tags import tag_event, with_orientation
 
@@ -111,6 +112,8 @@ class GStreamerSink:
     def write(self, frame: Frame, timeout: float | None = None) -> None:
         """Hand a frame to the pipeline, which holds it until it is done with it.
 
+        The buffer has the time that the frame says, also where that was changed.
+
         Tags in `metadata["gstreamer"]["tags"]` go before it, where they are new, with the
         `image-orientation` of `metadata["rotation"]` and `metadata["mirrored"]`.
 
@@ -146,10 +149,10 @@ class GStreamerSink:
         self._wait_for_room(self.timeout if timeout is None else timeout)
         self._send_tags(own.metadata)
         # Elements write in place into what nobody else holds, so no object of Python's may.
-        pointer = gst.gst_mini_object_ref(own.handle("gst_buffer"))
+        buffer = Outgoing.of(own)
         if own is not frame:
             own.close()
-        answer = app.gst_app_src_push_buffer(pointer_of(self._source), pointer)
+        answer = app.gst_app_src_push_buffer(pointer_of(self._source), buffer.given())
         if answer != GST_FLOW_OK:
             self._pipeline.check_bus(wait=0.1)
             raise PipelineError(

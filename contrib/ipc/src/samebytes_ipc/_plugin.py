@@ -8,7 +8,7 @@ from samebytes.plugins import ElementSpec, Plugin, hookimpl
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 1),
+    api=(1, 2),
     summary="frames for other processes, and from them, where they lie",
     probe="samebytes_ipc._probe:probe",
 )

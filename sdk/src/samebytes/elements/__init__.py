@@ -26,6 +26,7 @@ from samebytes.elements._parameters import Doc, Parameter
 from samebytes.elements._pipeline import Pipeline, Running
 from samebytes.elements._pool import FramePool
 from samebytes.elements._statistics import ElementStatistics, Latency, Statistics
+from samebytes.elements._timeline import Timeline
 from samebytes.elements._watch import Clock
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Source",
     "Statistics",
     "Tensors",
+    "Timeline",
     "Transform",
     "TransformInplace",
     "available",

@@ -12,17 +12,16 @@ from typing import Any
 
 import av
 
-from samebytes.elements import FrameInfo
+from samebytes.elements import FrameInfo, Timeline
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 from samebytes.plugins import without_secrets_in
 
 from .._avutil import AVFrame
 from .._pixel_formats import image_format_named
 from .._pyav import container_being_opened, end_wait, fraction, frame_address
-from ._clock import JUMP, Clock
 from ._failures import in_words
 
-__all__ = ["RATE", "Input", "Waking"]
+__all__ = ["RATE", "Input", "Waking", "place"]
 
 RATE = Fraction(25)
 """Frames a second of a video that does not say."""
@@ -191,7 +190,7 @@ class Input:
         except (av.FFmpegError, OSError):
             return False  # AVI, FLV and GIF have no position before the first: times are in order
         last = None
-        jump = -JUMP / (self.rate * Fraction(self._stream.time_base))
+        jump = -Timeline.OUT_OF_ORDER / (self.rate * Fraction(self._stream.time_base))
         with closing(self._container.demux(self._stream)) as packets:
             for packet in packets:
                 if packet.dts is not None:
@@ -202,9 +201,9 @@ class Input:
 
     def _by_times_that_go_on(self) -> Iterator[av.VideoFrame]:
         self._rewind()
-        clock, begin = Clock(), None
+        timeline, begin = Timeline(), None
         for frame in self._all():
-            now = clock.set(frame, self.rate)
+            now = place(frame, timeline, self.rate)
             if begin is None:
                 begin = now + Fraction(self._start)
             if now >= begin:
@@ -213,6 +212,17 @@ class Input:
     def _rewind(self) -> None:
         # Before the first time: a search for that may find it after a step back.
         self._container.seek((self._stream.start_time or 0) - _LONG, stream=self._stream)
+
+
+def place(frame: av.VideoFrame, timeline: Timeline, rate: Fraction) -> Fraction:
+    """Give a frame its time in a stream of that rate.
+
+    Returns:
+        It, in seconds.
+    """
+    pts, base = timeline.place(frame.pts, fraction(frame.time_base), 1 / rate)
+    frame.pts, frame.time_base = pts, base
+    return pts * base
 
 
 class Waking:

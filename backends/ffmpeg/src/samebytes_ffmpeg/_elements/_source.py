@@ -13,14 +13,13 @@ from typing import Annotated, Any
 import av
 from av import error as kinds
 
-from samebytes.elements import Doc, FrameInfo, Image, Range, Source
+from samebytes.elements import Doc, FrameInfo, Image, Range, Source, Timeline
 from samebytes.errors import ElementError
 from samebytes.plugins import GivenUpError, Seldom, logger, without_secrets_in
 
-from ._clock import Clock
 from ._connection import Connection
 from ._failures import in_words
-from ._input import Input, Waking
+from ._input import Input, Waking, place
 
 __all__ = ["FFmpegSource"]
 
@@ -76,7 +75,7 @@ class FFmpegSource(Source):
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._input: Input | Connection | None = None
-        self._clock = Clock()
+        self._timeline = Timeline()
         self._seldom = Seldom()
         self._given = 0
         self._ended = False
@@ -86,7 +85,7 @@ class FFmpegSource(Source):
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
         """Open it, and say what its header says."""
         self._stopping, self._stops = False, SimpleQueue()
-        self._clock, self._given, self._ended = Clock(live=self.live), 0, False
+        self._timeline, self._given, self._ended = Timeline(live=self.live), 0, False
         return self._connected().info()
 
     def read(self) -> av.VideoFrame | None:
@@ -122,7 +121,7 @@ class FFmpegSource(Source):
                 source = self._input or self._open()
                 frame = source.read()
                 if frame is not None:
-                    self._clock.set(frame, source.rate)
+                    place(frame, self._timeline, source.rate)
                     if attempts:
                         self._say_connected(attempts)
                     return frame
@@ -133,7 +132,7 @@ class FFmpegSource(Source):
             if self._stopping:
                 return None
             self._let_go()
-            self._clock.begin_again()
+            self._timeline.begin_again()
             if not self.live:
                 if failed is not None:
                     raise self._error(failed) from failed

@@ -26,6 +26,10 @@ _MOV_MOST = 2**31 - 1
 _REORDERED = 4
 """Frames among which an encoder may exchange the order, at most."""
 
+# libavcodec/mpeg4videoenc.c
+_DAY = 86_400
+"""Seconds from a frame of MPEG-4 to the next, at most."""
+
 _LATEST = 2**33
 """Seconds, 272 years: with the nanoseconds that some muxers count they are within 64 bits."""
 
@@ -56,6 +60,7 @@ class Times:
         self._last: tuple[int, Fraction] | None = None
         self._recent: deque[int] = deque(maxlen=_REORDERED)
         self._container = container
+        self._codec = codec
         self._longest = _longest_pause(container, self.base, options)
 
     def count(self, pts: int | None, time_base: Fraction | None) -> int:
@@ -76,8 +81,8 @@ class Times:
                 raise ValueError(
                     f"its time, {float(time):.6g} s, is not after the one before, "
                     f"{float(before[1]):.6g} s: the clock of its source has stepped back, or there "
-                    "are frames of several streams. Frames without a time (pts = None) are counted "
-                    "by the rate"
+                    "are frames of several streams. In a source of yours el.Timeline makes times "
+                    "rise; frames without one (pts = None) are counted by the rate"
                 )
             found = max(found, before[0] + 1)
         if abs(time) > _LATEST:
@@ -88,6 +93,11 @@ class Times:
                 f"it comes {float((found - self._recent[0]) * self.base):.6g} s after those before "
                 f"it, and {self._container} holds no more than {float(self._longest):.6g} s: begin "
                 "another file, or write Matroska (.mkv)"
+            )
+        if self._codec == "mpeg4" and before is not None and time - before[1] > _DAY:
+            raise ValueError(
+                f"it comes {float(time - before[1]):.6g} s after the one before, and the encoder "
+                "mpeg4 counts no more than a day: begin another file, or take another encoder"
             )
         self._last = found, time
         return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers on their way through a hosted element: copied, given results, lent, and pushed."""
+"""Buffers on their way through a hosted element: copied, given results, and lent."""
 
 from __future__ import annotations
 
@@ -11,56 +11,20 @@ from typing import Any, NamedTuple
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import Frame, Region
-from samebytes.errors import UnsupportedObjectError
 from samebytes.metadata import KEY, Entry
 
-from .._abi.gstreamer import (
-    GST_BUFFER_COPY_ALL,
-    GST_CLOCK_TIME_NONE,
-    GST_MEMORY_FLAG_NO_SHARE,
-    GstBuffer,
-    GstMiniObject,
-)
+from .._abi.gstreamer import GST_CLOCK_TIME_NONE, GstBuffer
 from .._analytics import remove_analytics
 from .._frame import GStreamerFrame
 from .._frame_results import add_results, remove_results
-from .._gi import pointer_of
 from .._libraries import gst
 from .._meta import GStreamerMeta, add_regions, carried_in
 from .._metas import metas_of
+from .._outgoing import Outgoing, has_other_time, set_time, to_be_changed
 from .._structures import dicts_in
 from .caps import check_result
 
-__all__ = ["Outgoing", "Said", "lend", "own_copy", "said_of", "with_results"]
-
-_ALL_BYTES = ctypes.c_size_t(-1).value
-
-
-class Outgoing:
-    """One reference to a GstBuffer*, which `push` hands on and dropping gives back."""
-
-    __slots__ = ("pointer",)
-
-    def __init__(self, pointer: int) -> None:
-        self.pointer = pointer
-
-    @classmethod
-    def of(cls, frame: GStreamerFrame) -> Outgoing:
-        """A reference to the buffer of a frame."""
-        return cls(gst.gst_mini_object_ref(frame.handle("gst_buffer")))
-
-    def again(self) -> Outgoing:
-        """One more reference."""
-        return Outgoing(gst.gst_mini_object_ref(self.pointer))
-
-    def push(self, pad: Any) -> int:
-        """Hand it to the pad's peer, without a holder in Python: the number of a Gst.FlowReturn."""
-        pointer, self.pointer = self.pointer, 0
-        return int(gst.gst_pad_push(pointer_of(pad), pointer))
-
-    def __del__(self) -> None:
-        if self.pointer:
-            gst.gst_mini_object_unref(self.pointer)
+__all__ = ["Said", "lend", "own_copy", "said_of", "with_results"]
 
 
 def own_copy(frame: GStreamerFrame) -> GStreamerFrame:
@@ -134,7 +98,7 @@ def _own(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
-    """Put regions and typed entries that an element added or changed onto the frame's buffer.
+    """Put what an element changed onto the frame's buffer: time, regions and typed entries.
 
     Args:
         before: what they were.
@@ -149,13 +113,10 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
     regions, entries = frame.meta.regions, carried_in(frame.metadata)
     more_regions = _more(before.regions, regions)
     more_entries = _more(before.entries, entries)
-    if more_regions == [] and more_entries == []:
+    if more_regions == [] and more_entries == [] and not has_other_time(frame):
         return None
-    buffer, other = frame.handle("gst_buffer"), None
-    if not gst.gst_mini_object_is_writable(buffer):
-        _check_shareable(buffer)
-        buffer = gst.gst_buffer_copy_region(buffer, GST_BUFFER_COPY_ALL, 0, _ALL_BYTES)
-        other = Outgoing(buffer)
+    buffer, other = to_be_changed(frame)
+    set_time(buffer, frame)
     metas = metas_of(buffer)
     if more_regions is None or more_entries is None:
         # Of a relation meta nothing can be removed but the whole.
@@ -183,13 +144,3 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
 def _more(before: list[Any], now: list[Any]) -> list[Any] | None:
     """The items that were appended; None if anything else changed."""
     return list(now[len(before) :]) if list(now[: len(before)]) == before else None
-
-
-def _check_shareable(buffer: int) -> None:
-    for number in range(gst.gst_buffer_n_memory(buffer)):
-        memory = gst.gst_buffer_peek_memory(buffer, number)
-        if GstMiniObject.from_address(memory).flags & GST_MEMORY_FLAG_NO_SHARE:
-            raise UnsupportedObjectError(
-                "regions and results cannot be added: others hold the buffer (a tee), and its "
-                "memory cannot be in a second one; put the element before the tee"
-            )

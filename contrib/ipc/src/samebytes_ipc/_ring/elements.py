@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 import samebytes.elements as el
 from samebytes import Context, Frame
 from samebytes.errors import ClosedError
+from samebytes.formats import duration_of
+from samebytes.metadata import SourceIdentifier, find
 
 from .._errors import RingTimeoutError
 from .items import InDMA, leads_to_dma
@@ -16,6 +20,9 @@ from .reader import RingReader
 from .writer import MOST_OWN, RingWriter
 
 __all__ = ["RingSink", "RingSource"]
+
+_USUAL = Fraction(1, 25)
+"""Seconds of a frame that does not say how long it is shown."""
 
 
 class RingSink(el.Sink):
@@ -112,6 +119,9 @@ class RingSource(el.Source):
     """Frames of another process, as `RingReader` reads them.
 
     el.Pipeline(el.create("ring.source", "/run/user/1000/camera"), ...)
+
+    Times of each stream rise, as of `el.Timeline`: they go on where those of the next writer begin
+    again. Frames without a time get none.
     """
 
     name = "ring.source"
@@ -133,6 +143,10 @@ class RingSource(el.Source):
 
     _ring: RingReader | None = None
 
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self._timelines: defaultdict[int | None, el.Timeline] = defaultdict(el.Timeline)
+
     @property
     def pool_size(self) -> int | None:  # type: ignore[override]  # it depends on the writer
         """The number of frames that the writer lets this reader have; None if it is not known yet.
@@ -144,6 +158,7 @@ class RingSource(el.Source):
 
     def open(self, context: Context | None) -> None:
         """Wait for the writer."""
+        self._timelines = defaultdict(lambda: el.Timeline(live=self.live))
         self._ring = RingReader(
             self.address, frames=self.frames or None, timeout=self.timeout, live=self.live,
             spin=self.spin,
@@ -162,11 +177,23 @@ class RingSource(el.Source):
         clock = el.Clock(self.timeout)
         while True:
             try:
-                return ring.read()
+                frame = ring.read()
+                if isinstance(frame, Frame):
+                    self._place(frame)
+                return frame
             except RingTimeoutError:
                 held = ring.statistics.held >= ring.frames > 0
                 if (held or not self.live) and clock.is_over():
                     raise
+
+    def _place(self, frame: Frame) -> None:
+        meta = frame.meta
+        if meta.pts is None or meta.time_base is None:
+            return
+        source = find(frame, SourceIdentifier)
+        timeline = self._timelines[None if source is None else source.stream_id]
+        length = duration_of(meta.metadata) or _USUAL
+        meta.pts, meta.time_base = timeline.place(meta.pts, meta.time_base, length)
 
     def interrupt(self) -> None:
         """End a read that waits."""
