@@ -30,7 +30,7 @@ from ._remote._context import RemoteContext
 from ._remote._errors import RegionError, last_line
 from ._remote._leases import Leftovers
 from ._remote._pins import pin
-from ._remote._tensor import RemoteTensor
+from ._remote._tensor import RemoteTensor, native_in
 from ._tensor import OpenVINOTensor
 
 __all__ = ["Bindings"]
@@ -234,7 +234,7 @@ class Bindings:
             if isinstance(bound, InPlace):
                 native = bound.native
             else:
-                native = None if bound.given is None else bound.given.native
+                native = None if bound.given is None else native_in(bound.given)
             if isinstance(native, openvino.Tensor):
                 # It may be running in a callback, or its model may be closed: it goes by itself.
                 with contextlib.suppress(RuntimeError):
@@ -252,7 +252,7 @@ class Bindings:
 
     def _give(self, port: Port, given: Tensor) -> None:
         """OpenVINO's set_tensor(): by index, or by name for a remote tensor, which it wants."""
-        native, request = given.native, self._native
+        native, request = native_in(given), self._native
         try:
             if given.context is not OPENVINO:
                 if port.names:
@@ -356,7 +356,7 @@ def _carry(tensor: Tensor) -> Any:
     # Not at the top: it makes a model, and is seldom needed.
     from ._remote._conversion import as_tensor
 
-    return as_tensor(tensor.native, element_type(tensor.dtype), len(tensor.shape))
+    return as_tensor(native_in(tensor), element_type(tensor.dtype), len(tensor.shape))
 
 
 def _why(error: RuntimeError) -> str:

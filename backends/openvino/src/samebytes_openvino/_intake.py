@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ._fit import check_kind, check_layout, check_output, check_remote, check_su
 from ._placement import PlacementRules
 from ._ports import Port
 from ._remote._context import RemoteContext
+from ._remote._tensor import RemoteTensor
 from ._tensor import OpenVINOTensor
 
 __all__ = ["Intake", "in_host_memory", "needs_copy", "with_padding"]
@@ -34,12 +35,11 @@ class Intake:
         rules: what the plugin does with ordinary tensors.
     """
 
-    __slots__ = ("_context", "_copies", "_identities", "_rules")
+    __slots__ = ("_context", "_copies", "_rules")
 
     def __init__(self, context: RemoteContext | None, rules: PlacementRules) -> None:
         self._context = context
         self._rules = rules
-        self._identities: dict[Access, Callable[[Tensor], Tensor]] = {}
         # Memory for copies, kept so that every frame is copied to the same.
         self._copies: dict[Port, Tensor] = {}
 
@@ -104,22 +104,12 @@ class Intake:
         access: Access = "w" if port.kind == "output" else "r"
         refusals: list[str] = []
         if source.context is self._context:
-            # Found once for all: what map() does first, to look a context up, costs as much again.
-            return self._remote(port, self._same(access)(source), copy)
+            return self._remote(port, _again(source, access), copy)
         if self._context is not None and not isinstance(source.context, HostContext):
             remote = self._try_remote(source, access, refusals)
             if remote is not None:
                 return self._remote(port, remote, copy)
         return self._host(port, source, access, copy, refusals)
-
-    def _same(self, access: Access) -> Callable[[Tensor], Tensor]:
-        """The mapping of the context's own tensors, which holds them."""
-        found = self._identities.get(access)
-        if found is None:
-            assert self._context is not None
-            found = self._context.compile_route("tensor", self._context, access, False)
-            self._identities[access] = found
-        return found
 
     def _remote(self, port: Port, tensor: Tensor, copy: bool) -> Bound:
         """A tensor of this context, whole: used in place, unless its elements are converted."""
@@ -224,6 +214,14 @@ def in_host_memory(source: Any, copy: bool) -> tuple[Any, bool]:
         if not copy:
             raise
     return source.map("openvino", "r", copy=True), True
+
+
+def _again(source: Tensor, access: Access) -> Tensor:
+    """Another tensor over the same remote memory, which holds it when the user closes theirs."""
+    if access == "r" or not source.readonly:
+        assert isinstance(source, RemoteTensor)
+        return source._again(readonly=access == "r")
+    return source.map(source.context, access)  # raises
 
 
 def _check_context(context: RemoteContext, theirs: RemoteContext) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -48,21 +49,26 @@ def small() -> Any:
     return openvino.Model([ops.result(ops.add(x, ops.constant(np.float32(1))))], [x])
 
 
-def number(native: Any) -> int:
+def lent(mapped: Any) -> Any:
+    """The native of a mapping, looked at without asking for it."""
+    return mapped._lent_native
+
+
+def number(mapped: Any) -> int:
     """Says which native it is, without holding it."""
-    return id(native)
+    return id(lent(mapped))
 
 
 def test_the_same_memory_has_the_same_native(allocate: Any, context: Any) -> None:
     source = allocate()
     first = source.map(context)
-    alive = weakref.ref(first.native)
-    assert source.map(context).native is first.native
-    assert source.map(context, "rw").native is not first.native
+    alive = weakref.ref(lent(first))
+    assert lent(source.map(context)) is lent(first)
+    assert lent(source.map(context, "rw")) is not lent(first)
     del first
     gc.collect()
     again = source.map(context)
-    assert alive() is again.native
+    assert alive() is lent(again) is again.native
     assert again.parent is source
 
 
@@ -74,7 +80,7 @@ def test_another_memory_has_another_native(allocate: Any, context: Any) -> None:
 def test_what_is_remembered_holds_no_memory(allocate: Any, context: Any) -> None:
     source = allocate()
     mapped = source.map(context)
-    native, storage = weakref.ref(mapped.native), weakref.ref(source.storage)
+    native, storage = weakref.ref(lent(mapped)), weakref.ref(source.storage)
     del mapped
     gc.collect()
     assert native() is not None
@@ -107,31 +113,87 @@ def test_it_does_not_keep_its_source_open(allocate: Any, context: Any) -> None:
     assert source.closed
 
 
-def test_a_native_that_somebody_took_is_theirs(allocate: Any, context: Any) -> None:
+def test_a_native_that_somebody_holds_keeps_its_memory(allocate: Any, context: Any) -> None:
     source = allocate()
-    taken = source.map(context).native
-    another = source.map(context).native
-    assert another is not taken, "what is remembered could be unpinned under its holder"
+    held = source.map(context).native
+    for _ in range(2):  # not unpinned by the mapping that ends, nor by one that found it again
+        assert lent(source.map(context)) is held
     storage = weakref.ref(source.storage)
-    del source, another
+    del source
     gc.collect()
     assert storage() is not None
-    del taken
+    del held
     gc.collect()
     assert storage() is None
 
 
-def test_a_native_that_was_taken_and_dropped_while_a_tensor_lives(
-    allocate: Any, context: Any
+def test_a_native_that_was_asked_for_is_dropped(allocate: Any, context: Any) -> None:
+    """Nobody can say who else has it: it ends with them, not with the memory."""
+    source = allocate()
+    mapped = source.map(context)
+    alive, storage = weakref.ref(mapped.native), weakref.ref(source.storage)
+    held = mapped.native
+    del mapped
+    gc.collect()
+    assert alive() is held
+    del held
+    gc.collect()
+    assert alive() is None
+    with source.map(context) as mapped:
+        assert mapped.native.get_byte_size() == 64
+    del source, mapped
+    gc.collect()
+    assert storage() is None
+
+
+def test_what_the_package_does_with_a_native_asks_for_none(
+    allocate: Any, context: Any, small: Any
 ) -> None:
     source = allocate()
     mapped = source.map(context)
-    alive = weakref.ref(mapped.native)
-    one, other = mapped.native, source.map(context).native
-    assert one is other
-    del one, other, mapped
+    alive = weakref.ref(lent(mapped))
+    request = InferRequest(compile_model(small, context))
+    request.set_tensor("x", mapped)
+    request.infer()
+    assert mapped.is_(type(mapped))
+    assert mapped.params
+    assert str(mapped)
+    mapped.as_().close()
+    request.close()
+    del request, mapped
     gc.collect()
-    assert source.map(context).native is alive()
+    assert alive() is not None
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_many_threads(asked: bool, context: Any) -> None:
+    """Mappings of the same memory that begin and end at any time: it stays while one is there."""
+    allocated = samebytes.context("cpu").allocate(SHAPE, "float32")
+    allocated.native[...] = 7
+    wrong: list[object] = []
+
+    def work(source: Any) -> None:
+        read = openvino.Tensor(openvino.Type.f32, openvino.Shape(SHAPE))
+        for _ in range(100):
+            mapped = source.map(context)
+            native = mapped.native if asked else lent(mapped)
+            mapped.close()
+            if asked:
+                native.copy_to(read)
+                if not (read.data == 7).all():
+                    wrong.append(read.data.copy())
+            del native
+
+    threads = [threading.Thread(target=work, args=[allocated]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while threads:
+        threads.pop().join()
+    assert not wrong
+    storage = weakref.ref(allocated.storage)
+    del allocated
+    gc.collect()
+    assert storage() is None
 
 
 def test_wrapped_again_it_is_held(allocate: Any, context: Any) -> None:
@@ -152,10 +214,10 @@ def test_a_request_that_holds_a_closed_mapping(allocate: Any, context: Any, smal
     request = InferRequest(compile_model(small, context))
     for _ in range(3):
         with source.map(context) as mapped:
-            seen = number(mapped.native)
+            seen = number(mapped)
             request.set_tensor("x", mapped)
         request.infer()
-    assert number(source.map(context).native) == seen
+    assert number(source.map(context)) == seen
     storage = weakref.ref(source.storage)
     del source, mapped
     gc.collect()
@@ -170,7 +232,7 @@ def test_a_closed_context_remembers_nothing(cl_context: Any, cl: Any) -> None:
     context = ClContext.from_queue(queue)
     source = samebytes.context("cpu").allocate(SHAPE, "float32")
     mapped = source.map(context)
-    native = weakref.ref(mapped.native)
+    native = weakref.ref(lent(mapped))
     del mapped
     gc.collect()
     assert native() is not None
@@ -204,7 +266,7 @@ def test_surfaces_of_a_pool(surface_of: Any, planes: Any) -> None:
     assert isinstance(target, VAContext)
 
     def seen(mapped: Any) -> tuple[int, ...]:
-        return tuple(number(native) for native in mapped.native)
+        return tuple(number(plane) for plane in mapped.planes)
 
     pool = [vaapi.allocate_frame("NV12", 32, 32) for _ in range(3)]
     rounds = [[seen(frame.map(target)) for frame in pool] for _ in range(2)]

@@ -12,22 +12,25 @@ What tensors have in their slot for the native is a `Lease`. If OpenVINO still u
 the last lease ends, in a region or a request of its own, it gets a lease too: one that is kept
 until it does not. So what a request holds beyond its mapping is lent again as it is.
 
-When the last lease of a native ends
-and somebody holds the native itself, as may who asked a tensor for it, the native is theirs from
-then on: it stays pinned, and the next mapping makes another one. (A weak reference to the native is
-no holder: whoever makes a strong one of it after the last tensor is gone holds no memory by it.)
+Whoever asks a tensor for its native may hold that for as long as they like, and nothing says when
+they drop it but the end of its Python object. So a native that was asked for is not unpinned when
+its last lease ends, but dropped: it is pinned to its memory until it ends, and while somebody holds
+it the next mapping finds it by a weak reference. If nobody does, another one is made. This package
+itself looks at natives without asking for them: `native_of`.
+
+(A weak reference of a user's is not a holder: whoever makes a strong one of it after the last
+tensor is gone holds no memory by it.)
 """
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable
-from sys import getrefcount
 from typing import Any
 
 from samebytes.plugins import ImportCache, Lock, Storage, sweep_loans
 
-from .._uses import NO_USES, USES, WORDS
+from .._uses import USES, WORDS
 from .._waiting import keep_used, waiting
 from ._pins import UNUSED, counted, pinned
 
@@ -42,17 +45,17 @@ class _Remembered:
 
     Attributes:
         leases: the id() of each.
-        native: None after somebody took it over.
-        pin: what the native keeps alive: see `_pins`.
+        native: None while others alone hold it.
+        known: a weak reference to it.
+        asked: True once somebody may hold it besides the leases.
         home: what it keeps alive in any case.
         at: where in WORDS its uses are counted: see `_pins.counted`.
         left: one reference for each request of ours that it was replaced on: see `Leftovers`.
     """
 
-    __slots__ = ("at", "home", "leases", "left", "native", "pin")
+    __slots__ = ("asked", "at", "home", "known", "leases", "left", "native")
 
     native: Any
-    pin: Storage | None
     left: tuple[weakref.ref[Leftovers], ...]
 
     def __init__(self, native: Any) -> None:
@@ -62,10 +65,10 @@ class _Remembered:
 
     def set(self, native: Any) -> None:
         """Remember a new native, which must be pinned to a storage of its own."""
-        found = pinned(native)
-        assert found is not None, "whoever makes it pins it"
-        self.pin, self.home = found, found.keep
+        self.asked = False
+        self.home = _pin_of(native).keep
         self.at = counted(native)
+        self.known = weakref.ref(native)
         self.native = native
 
     @property
@@ -73,12 +76,6 @@ class _Remembered:
         """True if OpenVINO itself uses the native, beyond requests that it was replaced on."""
         uses = WORDS[self.at] & USES
         return uses > UNUSED and uses > UNUSED + sum(left() is not None for left in self.left)
-
-    def forget(self) -> None:
-        """Leave the native, and what it is pinned to, to those who hold it; again does no harm."""
-        self.at = NO_USES  # first: it can be read while the native lives
-        self.native = None
-        self.home = self.pin = None
 
 
 class Leftovers:
@@ -101,7 +98,8 @@ class Lease:
 
     @property
     def native(self) -> Any:
-        """The openvino.RemoteTensor."""
+        """The openvino.RemoteTensor, for whoever asks for it."""
+        self._remembered.asked = True  # first: nobody may have it before
         return self._remembered.native
 
     def replaced(self, leftovers: Leftovers) -> None:
@@ -128,23 +126,25 @@ class Lease:
 
     def _end(self) -> None:
         remembered = self._remembered
-        kept = None
+        kept = native = None
         with _lock:
             remembered.leases.discard(id(self))
-            if remembered.leases:
+            if remembered.leases or remembered.native is None:
                 return
-            # No local variable: the traceback of an exception would hold it.
-            if remembered.pin is None or getrefcount(remembered.native) > _ALONE:
-                remembered.forget()
-            elif remembered.is_used:
+            if remembered.is_used:
                 # This one ends in any case. The other one ends by an exception too.
                 kept = Lease(remembered)
                 remembered.leases.add(id(kept))
+            elif remembered.asked:
+                # No lock is held when it is dropped: its memory may end with it.
+                native, remembered.native = remembered.native, None
             else:
-                remembered.pin.keep = remembered.home
+                _pin_of(remembered.native).keep = remembered.home
         if kept is not None:
             keep_used(kept, _is_lent)
-        elif waiting:
+            return
+        del native
+        if waiting:
             sweep_loans()
 
 
@@ -172,13 +172,14 @@ class Leases:
         lease = Lease(found)  # before it counts: an interruption must not leave a count alone
         while True:
             with _lock:
-                if found.native is not None:
+                if found.native is None:
+                    found.native = found.known()  # dropped, but somebody holds it
+                elif not found.leases:
                     # Pinned first: an interruption must not leave one that is lent unpinned. One
-                    # that is lent already has what keeps its memory. What it is lent for this
+                    # that is lent or dropped has what keeps its memory. What it is lent for this
                     # time may itself be held by it, and neither would ever end.
-                    if not found.leases:
-                        assert found.pin is not None, "forgotten with the native"
-                        found.pin.keep = (found.home, source, keep)
+                    _pin_of(found.native).keep = (found.home, source, keep)
+                if found.native is not None:
                     found.leases.add(id(lease))
                     return lease
             native = make()  # no lock is held while the plugin runs
@@ -196,15 +197,11 @@ def _is_lent(lease: Lease) -> bool:
 
 
 def native_of(held: Any) -> Any:
-    """The native that a tensor's slot stands for."""
-    return held.native if type(held) is Lease else held
+    """The native that a tensor's slot stands for, to be used while the tensor lives."""
+    return held._remembered.native if type(held) is Lease else held
 
 
-def _alone() -> int:
-    """The getrefcount() of a native that is remembered, and that nobody else holds."""
-    remembered = _Remembered.__new__(_Remembered)
-    remembered.native = Storage()
-    return getrefcount(remembered.native)
-
-
-_ALONE = _alone()
+def _pin_of(native: Any) -> Storage:
+    found = pinned(native)
+    assert found is not None, "whoever makes it pins it"
+    return found

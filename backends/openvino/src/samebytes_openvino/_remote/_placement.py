@@ -17,6 +17,7 @@ from ..intel_gpu._opencl import allocation
 from ..intel_gpu._regions import may_be_region
 from ._context import RemoteContext
 from ._errors import last_line
+from ._tensor import native_in
 from ._values import params_of, pointer
 
 __all__ = ["placement_rules"]
@@ -55,7 +56,7 @@ class GpuPlacement:
 
     def may_be_region(self, tensor: Tensor) -> bool:
         """As `PlacementRules.may_be_region`: whether the memory is larger than the tensor."""
-        native = tensor.native
+        native = native_in(tensor)
         return may_be_region(native, params_of(native), tensor.info, self._cl_context)
 
     def reads_surface(self, port: Port) -> bool | None:

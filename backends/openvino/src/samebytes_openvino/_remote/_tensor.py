@@ -13,6 +13,7 @@ from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import DType, Tensor, TensorInfo
 
 from .._element_types import from_element_type
+from ._leases import native_of
 from ._values import params_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._leases import Leftovers
 
-__all__ = ["RemoteTensor", "layout_of"]
+__all__ = ["RemoteTensor", "layout_of", "native_in"]
 
 # The one place where an openvino.RemoteTensor shows its element type:
 # "<RemoteTensor: shape[1,16] type: f32>", with a prefix for subclasses.
@@ -75,10 +76,31 @@ class RemoteTensor(Tensor):
         wrapped: Self = import_module(f"samebytes_openvino.{home}").wrap(native)
         return wrapped
 
+    def _again(self, readonly: bool) -> Self:
+        """This very tensor, again."""
+        return type(self).borrowed(
+            self._held_native,
+            self.context,
+            keep=self.storage,
+            readonly=readonly,
+            info=self.known_info,
+            parent=self,
+        )
+
+    @property
+    def _held_native(self) -> Any:
+        """The native, or the lease of it."""
+        return self.native
+
+    @property
+    def _lent_native(self) -> Any:
+        """`native` for this package, which uses it while the tensor lives: see `_leases`."""
+        return native_of(self._held_native)
+
     @property
     def params(self) -> dict[str, int | str]:
         """The properties reported by OpenVINO, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
-        return params_of(self.native)
+        return params_of(self._lent_native)
 
     def _replaced(self, leftovers: Leftovers) -> None:
         """Note that another tensor took its place on a request; for this package's requests.
@@ -88,4 +110,9 @@ class RemoteTensor(Tensor):
         """
 
     def _describe(self) -> TensorInfo:
-        return TensorInfo(*layout_of(self.native))
+        return TensorInfo(*layout_of(self._lent_native))
+
+
+def native_in(tensor: Tensor) -> Any:
+    """The native of any tensor, for calls of this package that end before the tensor does."""
+    return tensor._lent_native if isinstance(tensor, RemoteTensor) else tensor.native

@@ -239,7 +239,7 @@ def copy_to_array(item: GpuTensor, array: Array) -> None:
         if is_image(info):
             _copy_image(item, seen)
         else:
-            native = _with_an_axis(item.native, info.shape, info.dtype, gpu(item.context))
+            native = _with_an_axis(item._lent_native, info.shape, info.dtype, gpu(item.context))
             native.copy_to(carried_tensor(seen, info.dtype, shape, False))
     array.setflags(write=False)  # nothing is written back
 
@@ -273,11 +273,11 @@ def _copy_image(item: GpuTensor, array: Array) -> None:
     rows = math.prod(info.shape[:-2])
     row, pitch = array.nbytes // rows, _opencl.image_row_pitch(image)
     if pitch == row:
-        item.native.copy_to(carried_tensor(array, info.dtype, info.shape, False))
+        item._lent_native.copy_to(carried_tensor(array, info.dtype, info.shape, False))
         return
     room = np.empty((rows, pitch), np.uint8)
     begin = room.reshape(-1)[: array.nbytes].reshape(info.shape)
-    item.native.copy_to(carried_tensor(begin, info.dtype, info.shape, False))
+    item._lent_native.copy_to(carried_tensor(begin, info.dtype, info.shape, False))
     array.reshape(rows, row)[...] = room[:, :row]
 
 

@@ -67,20 +67,25 @@ class GpuTensor(RemoteTensor):
         made: tuple[Storage, ...] = (),
     ) -> None:
         if isinstance(parent, GpuTensor):
-            lent = read_slot(_slot, parent)
-            if type(lent) is Lease and lent.native is native:
-                native = lent  # by the same lease, or the native would count as taken
+            lent = parent._held_native
+            if native_of(lent) is native:
+                native = lent  # by the same lease, or it could end before this tensor does
         super().__init__(native, context, owner, parent, readonly, info, made)
 
     @property
     def native(self) -> openvino.RemoteTensor:
         """The openvino.RemoteTensor, which keeps its memory alive."""
-        native: openvino.RemoteTensor = native_of(read_slot(_slot, self))
+        held = self._held_native
+        native: openvino.RemoteTensor = held.native if type(held) is Lease else held
         return native
 
     @native.setter
     def native(self, native: Any) -> None:
         _slot.__set__(self, native)
+
+    @property
+    def _held_native(self) -> Any:
+        return read_slot(_slot, self)
 
     @classmethod
     def matches(cls, params: Params) -> bool:
@@ -124,7 +129,7 @@ class GpuTensor(RemoteTensor):
                 f"{kind.__name__}"
             )
         return kind.borrowed(
-            read_slot(_slot, self),
+            self._held_native,
             self.context,
             keep=self.storage,
             readonly=self.readonly,
@@ -138,7 +143,7 @@ class GpuTensor(RemoteTensor):
         Args:
             leftovers: of that request.
         """
-        lent = read_slot(_slot, self)
+        lent = self._held_native
         if type(lent) is Lease:
             lent.replaced(leftovers)
 
@@ -161,7 +166,7 @@ class GpuTensor(RemoteTensor):
 
     def _describe(self) -> TensorInfo:
         opaque = self.params["SHARED_MEM_TYPE"] in IMAGES
-        return TensorInfo(*layout_of(self.native), opaque=opaque)
+        return TensorInfo(*layout_of(self._lent_native), opaque=opaque)
 
     def _handle(self, key: str) -> int:
         params = self.params
@@ -192,7 +197,7 @@ class GpuTensor(RemoteTensor):
             RegionError: it may be one.
         """
         params = self.params
-        check_whole(self.native, params, self.info, self.context.handle("cl_context"))
+        check_whole(self._lent_native, params, self.info, self.context.handle("cl_context"))
         return int(params[key])
 
 
@@ -317,7 +322,7 @@ def host_memory(tensor: GpuTensor) -> Storage | None:
         nbytes=tensor.info.nbytes,
         keep=tensor.storage,
         # Memory of the user's is pinned to the native object, and does not keep it.
-        holds=tensor.native,
+        holds=tensor._held_native,
         readonly=tensor.readonly,
     )
 
@@ -343,7 +348,8 @@ class GpuFrame(Frame[GpuTensor]):
     @property
     def native(self) -> tuple[Any, ...]:
         """An openvino.RemoteTensor for each plane, which keeps its memory alive."""
-        return tuple(map(native_of, read_slot(_frame_slot, self)))
+        held = read_slot(_frame_slot, self)
+        return tuple([one.native if type(one) is Lease else one for one in held])
 
     @native.setter
     def native(self, natives: Any) -> None:
