@@ -7,8 +7,9 @@ from devtools.fresh.root import unpacked, why_no_root
 from devtools.results import Result
 from devtools.workspace import CommandError
 
-_SUITE = "trixie"
-_CHECKS = "contrib/gstreamer/tests/analytics_checks.py"
+SUITE = "trixie"
+_CHECKS = ("analytics_checks.py", "analytics_mask_checks.py")
+_FOLDER = "contrib/gstreamer/tests"
 _PARTS = ("sdk", "mappers", "contrib/gstreamer")
 _PACKAGES = (
     *("python3-gi", "python3-numpy", "python3-pluggy", "python3-importlib-metadata"),
@@ -19,7 +20,6 @@ _PACKAGES = (
 )
 # They depend on a gigabyte for their other elements, so they are only unpacked.
 _UNPACKED = ("gstreamer1.0-plugins-good", "gstreamer1.0-plugins-bad")
-_CHECKS_THERE = "/tmp/analytics_checks.py"
 _SECONDS = 300
 
 _INSTALL = f"""
@@ -32,8 +32,12 @@ for package in *.deb; do dpkg --extract "$package" /; done
 """
 
 
-def analytics() -> list[Result]:
-    """Run the checks in a Debian 13 root.
+def analytics(suite: str = SUITE) -> list[Result]:
+    """Run the checks in a root of that suite.
+
+    Args:
+        suite: trixie (Debian 13) has GStreamer 1.26; a later one that debootstrap knows, such as
+            `testing`, has what is newer.
 
     Raises:
         CommandError: it cannot be made.
@@ -42,13 +46,16 @@ def analytics() -> list[Result]:
     if reason:
         raise CommandError(reason)
     began = time.monotonic()
-    with unpacked(_SUITE, "root") as root:
+    with unpacked(suite, "root") as root:
         root.install(_PACKAGES)
         ended = root.run(["sh", "-c", _INSTALL])
         if not ended.status:
             # A folder of their own: the checkout's conftest.py is for the machine that has all.
-            command = f"cp {_CHECKS} /tmp && cd /tmp && exec python3 -m pytest -q {_CHECKS_THERE}"
+            files = " ".join(f"{_FOLDER}/{name}" for name in _CHECKS)
+            command = f"mkdir -p /tmp/checks/tests && cp {files} /tmp/checks/tests && "
+            command += "cd /tmp/checks && exec python3 -m pytest -q --import-mode=importlib "
+            command += " ".join(f"tests/{name}" for name in _CHECKS)
             ended = root.run(["timeout", str(_SECONDS), "sh", "-c", command])
     seconds = time.monotonic() - began
-    name = f"fresh ({_SUITE}) analytics"
+    name = f"fresh ({suite}) analytics"
     return [Result(name, not ended.status, f"{ended.last_line} ({seconds:.0f} s)")]

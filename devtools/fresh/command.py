@@ -4,7 +4,7 @@
 import argparse
 import time
 
-from devtools.fresh.analytics import analytics
+from devtools.fresh.analytics import SUITE, analytics
 from devtools.fresh.machine import HARDEST, LEVELS, USERS, Machine, chosen
 from devtools.fresh.trial import COMMANDS, DEVICES, trials
 from devtools.results import Result, table
@@ -21,7 +21,7 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
   devices            without a compiler, the software devices' wheel shows CPU, GPU and NPU, and
                      the check of their sdist says what is missing; both are built on this machine
   analytics          GStreamer's analytics metadata, between our elements and its own of 1.26, on
-                     trixie, whatever the options say
+                     trixie; with --suite testing, of what Debian's next release has
   --suite S          bookworm (Debian 12), trixie (13), another that debootstrap knows, or `host`:
                      this machine with a new home, without pip's cache and without a compiler,
                      for which nobody needs root
@@ -75,7 +75,7 @@ def _fresh(options: argparse.Namespace, _: list[str]) -> int:
     results = []
     if _ANALYTICS in names:
         names = [name for name in names if name != _ANALYTICS]
-        results += analytics()
+        results += analytics(options.suite or SUITE)
     if names:
         machines = chosen(options.suite, options.user, options.level)
         results += [result for machine in machines for result in _results(machine, names)]

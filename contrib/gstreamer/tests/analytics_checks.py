@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import warnings
 from collections.abc import Callable
-from ctypes import byref
+from ctypes import CDLL, Structure, byref, c_char_p, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from samebytes.metadata import Classification, Detection, InferenceResult, Objec
 from samebytes_gstreamer._abi.analytics import GstAnalyticsMtd, GstTensor, GstTensorMeta
 from samebytes_gstreamer._abi.gstreamer import GstMemory
 from samebytes_gstreamer._analytics import labels
-from samebytes_gstreamer._analytics.library import analytics, tensor_functions
+from samebytes_gstreamer._analytics.functions import analytics, tensor_functions
 from samebytes_gstreamer._analytics.reading import MOST_RESULTS
 from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._libraries import glib, gst
@@ -68,6 +68,11 @@ def plain(buffer: Any) -> tuple[int, int]:
     new = 0 if meta is None else GstAnalytics.relation_get_length(meta)
     api = GstVideo.video_region_of_interest_meta_api_get_type()
     return new, int(buffer.get_n_meta(api))
+
+
+def resident() -> int:
+    """Memory of this process, in KiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4
 
 
 def read(buffer: Any) -> Any:
@@ -165,15 +170,34 @@ def test_each_old_meta_is_one_new_detection_at_most() -> None:
     assert len(read(buffer).regions) == 2
 
 
+class Foreign(Structure):
+    """GstAnalyticsMtdImpl, of a type that another library has registered."""
+
+    _fields_ = [("name", c_char_p), ("functions", c_void_p * 24)]
+
+
+FOREIGN = Foreign(b"tripwire-mtd")
+
+
 def test_unknown_types_are_named_and_passed_on() -> None:
-    buffer, meta = native(("car", *BOX, 0.5))
-    mask = Gst.Buffer.new_allocate(None, 16, None)
-    GstVideo.buffer_add_video_meta(mask, 0, GstVideo.VideoFormat.GRAY8, 4, 4)
-    kind = GstAnalytics.SegmentationType.SEMANTIC
-    assert meta.add_segmentation_mtd(mask, kind, [1], 0, 0, 4, 4)[0]
+    buffer, _ = native(("car", *BOX, 0.5))
+    add = CDLL("libgstanalytics-1.0.so.0").gst_analytics_relation_meta_add_mtd
+    add.restype, add.argtypes = c_void_p, (c_void_p, c_void_p, c_size_t, c_void_p)
+    meta = analytics().gst_buffer_get_analytics_relation_meta(hash(buffer))
+    assert add(meta, byref(FOREIGN), 16, byref(GstAnalyticsMtd()))
     frame = read(buffer)
-    assert frame.metadata["gstreamer"]["unknown_analytics"] == ["segmentation"]
+    assert frame.metadata["gstreamer"]["unknown_analytics"] == ["tripwire-mtd"]
     assert plain(frame.map("gstreamer").native) == (2, 0)
+    seen: list[Any] = []
+
+    def look(frame: Any) -> None:
+        frame.regions.append(Region(1, 2, 3, 4, "dog", 0.5))
+        seen.append(frame.metadata["gstreamer"]["unknown_analytics"])
+
+    line = f"{registered('sb_an_past', look)} ! {registered('sb_an_further', look)} ! fakesink"
+    with sbg.GStreamerSink(line) as sink:
+        sink.write(frame)
+    assert seen == [["tripwire-mtd"]] * 2
 
 
 def test_a_native_element_draws_what_ours_found() -> None:
@@ -277,10 +301,9 @@ def test_thousands_of_results_are_bounded() -> None:
 def test_memory_stays_flat_over_ten_thousand_buffers() -> None:
     frame = gray()
     detect(frame)
+    mask = np.ones(BOX[:1:-1], np.uint8)
+    metadata.add(frame.regions[0], InferenceResult(mask, format="mask"))
     metadata.add(frame, InferenceResult(np.zeros(8, np.float32), name="scores"))
-
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4
 
     def go_round(count: int) -> None:
         for number in range(count):

@@ -15,9 +15,9 @@ import pytest
 import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes import Region
-from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.errors import MetadataError, MissingDependencyError, UnknownNameError
 from samebytes.metadata import KEY, Classification, ObjectId
-from samebytes_gstreamer._analytics import labels, library, merged_regions, writing
+from samebytes_gstreamer._analytics import functions, labels, merged_regions, writing
 from samebytes_gstreamer._metas import metas_of
 
 
@@ -28,12 +28,14 @@ def without_analytics(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def load(name: str, _: Any, hint: str) -> Any:
         raise MissingDependencyError("gstreamer", name, hint)
 
-    monkeypatch.setattr(library, "load", load)
-    library.analytics.cache_clear()
-    library.oriented.cache_clear()
+    monkeypatch.setattr(functions, "load", load)
+    functions.analytics.cache_clear()
+    functions.oriented.cache_clear()
+    functions.segmentation.cache_clear()
     yield
-    library.analytics.cache_clear()
-    library.oriented.cache_clear()
+    functions.analytics.cache_clear()
+    functions.oriented.cache_clear()
+    functions.segmentation.cache_clear()
 
 
 @pytest.mark.usefixtures("without_analytics")
@@ -127,3 +129,19 @@ def test_a_region_with_a_label_of_any_bytes_is_written() -> None:
     frame.regions.append(Region(1, 2, 3, 4, "caf\udce9", 0.5))
     again = sb.frame(frame.map("gstreamer").native)
     assert again.regions[0].label == "caf\udce9"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"mask": np.zeros((4, 4), np.float32)},
+        {"mask": np.zeros((4,), np.uint8)},
+        {"ids": [-1]},
+        {"labels": ["one", "two"]},
+        {"labels": [1]},
+        {"box": (0.0, 0.0, float("nan"), 1.0)},
+    ],
+)
+def test_what_no_segmentation_can_be_is_refused(values: dict[str, Any]) -> None:
+    with pytest.raises(MetadataError, match=next(iter(values))):
+        sbg.Segmentation(**{"mask": np.zeros((4, 4), np.uint8), "ids": [1], **values})

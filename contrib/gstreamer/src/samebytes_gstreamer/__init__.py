@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._opencl_in_buffer import GStreamerOpenCLContext
     from ._pipeline import PipelineError, PipelineTimeoutError
     from ._plane import GStreamerPlane
+    from ._segmentation import Segmentation
     from ._sink import GStreamerSink
     from ._source import GStreamerSource
     from ._tensor import GStreamerTensor
@@ -35,6 +36,7 @@ __all__ = [
     "GStreamerVAContext",
     "PipelineError",
     "PipelineTimeoutError",
+    "Segmentation",
     "add_gva_metas",
     "context_of",
     "frame_of",
@@ -54,6 +56,7 @@ _HOME = {
     "GStreamerVAContext": "._va",
     "PipelineError": "._pipeline",
     "PipelineTimeoutError": "._pipeline",
+    "Segmentation": "._segmentation",
     "add_gva_metas": "._dlstreamer",
     "context_of": "._element_context",
     "frame_of": "._frame",

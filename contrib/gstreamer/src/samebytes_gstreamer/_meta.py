@@ -30,6 +30,7 @@ from ._interlacing import (
 from ._libraries import glib, video
 from ._metas import Metas
 from ._results import detected, entries_in, is_carried, merged, with_detection
+from ._segmentation import Segmentation
 from ._structures import dicts_in, list_items, new_structure, read_structure, structure_name
 
 __all__ = [
@@ -102,7 +103,8 @@ def read_meta(
         meaning["duration"] = head.duration * _NANOSECOND
     origin = (metas.crop.x, metas.crop.y) if crop and metas.crop is not None else (0, 0)
     relation = None if metas.analytics is None else addressof(metas.analytics)
-    analytics = read_analytics(relation, *origin)
+    left, top = origin
+    analytics = read_analytics(relation, left, top, _size_of(info))
     if analytics.unknown:
         known["unknown_analytics"] = analytics.unknown
     outputs = read_tensors(metas.outputs)
@@ -120,6 +122,10 @@ def read_meta(
     meta.crop = crop
     meta.said = None
     return meta
+
+
+def _size_of(info: ImageInfo | AudioInfo | None) -> tuple[int, int] | None:
+    return (info.width, info.height) if isinstance(info, ImageInfo) else None
 
 
 def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
@@ -185,13 +191,15 @@ def write_meta(buffer: int, meta: FrameMeta) -> None:
     duration = duration_of(meta.metadata)
     if duration is not None:
         head.duration = min(round(duration / _NANOSECOND), GST_CLOCK_TIME_NONE - 1)
-    add_regions(buffer, meta.regions, entries=entries)
+    add_regions(buffer, meta.regions, entries=entries, info=meta.info)
 
 
 def carried_in(metadata: Mapping[str, Any]) -> list[Entry]:
     """The typed entries of a frame or region that go onto a buffer."""
     held = metadata.get(KEY)
-    return [entry for entry in held if is_carried(entry)] if isinstance(held, list) else []
+    if not isinstance(held, list):
+        return []
+    return [entry for entry in held if is_carried(entry) or isinstance(entry, Segmentation)]
 
 
 def add_regions(
@@ -200,14 +208,16 @@ def add_regions(
     left: int = 0,
     top: int = 0,
     entries: Sequence[Entry] = (),
+    info: ImageInfo | AudioInfo | None = None,
 ) -> None:
     """Attach regions to a GstBuffer*, as `write_meta` does: in its relation meta, if it can be.
 
     Args:
         entries: of the whole frame, for the relation meta.
         left, top: where the picture begins that they are in.
+        info: of that picture, without which segmentations are left out.
     """
-    for region in add_analytics(buffer, regions, entries, left, top):
+    for region in add_analytics(buffer, regions, entries, left, top, _size_of(info)):
         try:
             # index(): results of inference are often numpy's integers.
             x, y = index(region.x) + left, index(region.y) + top

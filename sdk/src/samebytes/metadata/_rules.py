@@ -18,6 +18,7 @@ from ..errors import MetadataError
 from ..formats import ImageInfo, sample_aspect_of
 from ._affine import AffineTransform
 from ._checks import sequence
+from ._cut import Moved, entries_of_cut, is_straight
 from ._entries import Entry, SourceIdentifier
 from ._lookup import KEY, add, entries_of, find
 from ._views import Timestamp, image_of, meta_of
@@ -65,10 +66,14 @@ def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: i
             integer(y, "y") / image.height,
         )
     )
+
+    def moved(across: float, down: float) -> tuple[float, float]:
+        return across - x, down - y
+
     regions = [
         _placed(
-            _turned(r, lambda across, down: (across - x, down - y)),
-            r.x - x, r.y - y, r.x - x + r.width, r.y - y + r.height, (width, height),
+            _turned(r, moved), r.x - x, r.y - y, r.x - x + r.width, r.y - y + r.height,
+            (width, height), moved, straight=True,
         )
         for r in meta.regions
     ]  # fmt: skip
@@ -110,6 +115,7 @@ def meta_of_warped(
         return left * width, top * height
 
     regions = []
+    straight = whole or is_straight(moved)
     for r in meta.regions:
         right, bottom = r.x + r.width, r.y + r.height
         bounds = back.bounds(
@@ -119,7 +125,9 @@ def meta_of_warped(
             round(n * size) for n, size in zip(bounds, (width, height) * 2, strict=True)
         )
         size = None if whole else (width, height)
-        regions.append(_placed(_turned(r, moved), left, top, right, bottom, size))
+        regions.append(
+            _placed(_turned(r, moved), left, top, right, bottom, size, moved, straight=straight)
+        )
     entries = entries_of(meta) if whole else _entries_of_part(meta, transform)
     made = _made(meta, ImageInfo.of(image.format, width, height), entries, regions)
     if not whole or height != image.height:
@@ -207,20 +215,23 @@ def _turned(region: Region, moved: Callable[[float, float], tuple[float, float]]
 
 
 def _placed(
-    region: Region, left: int, top: int, right: int, bottom: int, size: tuple[int, int] | None
-) -> Region | None:
+    region: Region, left: int, top: int, right: int, bottom: int, size: tuple[int, int] | None,
+    moved: Moved, *, straight: bool,
+) -> Region | None:  # fmt: skip
     """The region at another place, cut to a picture of that size; None if nothing is left."""
+    whole = (left, top, right, bottom)
     if size is not None:
         left, top = max(left, 0), max(top, 0)
         right, bottom = min(right, size[0]), min(bottom, size[1])
         if right <= left or bottom <= top:
             return None
     metadata: dict[str, Any] = dict(region.metadata)
+    box = left, top, right - left, bottom - top
     if isinstance(held := metadata.get(KEY), list):
-        metadata[KEY] = list(held)
-    return replace(
-        region, x=left, y=top, width=right - left, height=bottom - top, metadata=metadata
-    )
+        as_it_is = straight and whole == (left, top, right, bottom)
+        metadata[KEY] = list(held) if as_it_is else entries_of_cut(held, region.box, box, moved)
+    x, y, width, height = box
+    return replace(region, x=x, y=y, width=width, height=height, metadata=metadata)
 
 
 def meta_of_batch(

@@ -22,9 +22,13 @@ __all__ = [
     "ANY_RELATION",
     "GST_ANALYTICS_REL_TYPE_CONTAIN",
     "GST_ANALYTICS_REL_TYPE_IS_PART_OF",
+    "GST_ANALYTICS_REL_TYPE_N_TO_N",
     "GST_ANALYTICS_REL_TYPE_RELATE_TO",
+    "GST_SEGMENTATION_TYPE_INSTANCE",
+    "GST_SEGMENTATION_TYPE_SEMANTIC",
     "ORIENTED",
     "RELATION_META_API_NAME",
+    "SEGMENTATION",
     "TENSORS",
     "TENSOR_META_API_NAME",
     "GstAnalyticsMtd",
@@ -42,8 +46,14 @@ TENSOR_META_API_NAME = b"GstTensorMetaAPI"
 GST_ANALYTICS_REL_TYPE_IS_PART_OF = 1 << 1
 GST_ANALYTICS_REL_TYPE_CONTAIN = 1 << 2
 GST_ANALYTICS_REL_TYPE_RELATE_TO = 1 << 3
+GST_ANALYTICS_REL_TYPE_N_TO_N = 1 << 4
 ANY_RELATION = 2**31 - 1
 """gst/analytics/gstanalyticsmeta.h: GstAnalyticsRelTypes."""
+
+
+GST_SEGMENTATION_TYPE_SEMANTIC = 0
+GST_SEGMENTATION_TYPE_INSTANCE = 1
+"""gst/analytics/gstanalyticssegmentationmtd.h: GstSegmentationType."""
 
 
 class GstAnalyticsMtd(Structure):
@@ -79,6 +89,7 @@ class GstTensor(Structure):
 
 _MTD = POINTER(GstAnalyticsMtd)
 _INT, _FLOAT, _UINT64 = POINTER(c_int), POINTER(c_float), POINTER(c_uint64)
+_UINT = POINTER(c_uint)
 
 ANALYTICS = {
     # gst/analytics/gstanalyticsmeta.h
@@ -131,4 +142,17 @@ ORIENTED = {
     "gst_analytics_relation_meta_add_oriented_od_mtd": (
         c_int, c_void_p, c_uint, c_int, c_int, c_int, c_int, c_float, c_float, _MTD,
     ),
+}  # fmt: skip
+
+SEGMENTATION = {
+    # gst/analytics/gstanalyticssegmentationmtd.h, since 1.26
+    "gst_analytics_segmentation_mtd_get_mtd_type": (c_size_t,),
+    "gst_analytics_segmentation_mtd_get_mask": (c_void_p, _MTD, _INT, _INT, _UINT, _UINT),
+    "gst_analytics_segmentation_mtd_get_region_count": (c_size_t, _MTD),
+    "gst_analytics_segmentation_mtd_get_region_id": (c_uint, _MTD, c_size_t),
+    "gst_analytics_relation_meta_add_segmentation_mtd": (
+        c_int, c_void_p, c_void_p, c_int, c_size_t, _UINT, c_int, c_int, c_uint, c_uint, _MTD,
+    ),
+    # gst/analytics/gstanalyticsclassificationmtd.h
+    "gst_analytics_relation_meta_add_cls_mtd": (c_int, c_void_p, c_size_t, _FLOAT, _UINT, _MTD),
 }  # fmt: skip

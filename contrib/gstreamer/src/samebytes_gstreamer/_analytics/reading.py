@@ -21,8 +21,9 @@ from .._abi.analytics import (
     GST_ANALYTICS_REL_TYPE_IS_PART_OF,
     GstAnalyticsMtd,
 )
+from .functions import analytics, oriented, segmentation
 from .labels import label_of
-from .library import analytics, oriented
+from .masks import Mask, place_masks, read_mask
 
 __all__ = ["MOST_RESULTS", "Analytics", "read_analytics"]
 
@@ -38,7 +39,7 @@ class Analytics:
 
     Attributes:
         regions: its object detections, in their order, with the entries that relate to them.
-        entries: classifications and identities that relate to no detection.
+        entries: classifications and identities that relate to no detection, and segmentations.
         unknown: the names of the types that are not read here, each once.
     """
 
@@ -47,12 +48,15 @@ class Analytics:
     unknown: list[str] = field(default_factory=list)
 
 
-def read_analytics(meta: int | None, left: int = 0, top: int = 0) -> Analytics:
+def read_analytics(
+    meta: int | None, left: int = 0, top: int = 0, size: tuple[int, int] | None = None
+) -> Analytics:
     """The contents of a GstAnalyticsRelationMeta*; empty without one.
 
     Args:
         meta: the meta of a buffer that the caller holds.
         left, top: the origin of the returned regions, in pixels of the whole picture.
+        size: width and height of the picture, without which masks are not read.
     """
     found = Analytics()
     library = analytics() if meta else None
@@ -60,6 +64,10 @@ def read_analytics(meta: int | None, left: int = 0, top: int = 0) -> Analytics:
         return found
     regions: dict[int, Region] = {}
     entries: dict[int, Entry] = {}
+    masks: dict[int, Mask] = {}
+    classes: dict[int, list[int]] = {}
+    segmented = segmentation() if size is not None else None
+    segments = segmented.gst_analytics_segmentation_mtd_get_mtd_type() if segmented else None
     count = min(library.gst_analytics_relation_get_length(meta), MOST_RESULTS)
     detection = library.gst_analytics_od_mtd_get_mtd_type()
     classification = library.gst_analytics_cls_mtd_get_mtd_type()
@@ -78,13 +86,23 @@ def read_analytics(meta: int | None, left: int = 0, top: int = 0) -> Analytics:
             entry = read(library, mtd)
             if entry is not None:
                 entries[number] = entry
+            if kind == classification:
+                classes[number] = _quarks(library, mtd)
+        elif kind == segments and (mask := read_mask(mtd, left, top)) is not None:
+            masks[number] = mask
         else:
             name = library.gst_analytics_mtd_type_get_name(kind) or b"?"
             found.unknown.append(name.decode(errors="replace"))
     found.unknown = list(dict.fromkeys(found.unknown))
-    placed = _relate(library, meta, count, regions, entries)
+    relations = list(_relations(library, meta, count))
+    placed = _relate(relations, regions, entries)
     found.regions = list(regions.values())
+    segmentations: list[Entry] = []
+    if masks and size is not None:
+        segmentations, used = place_masks(masks, relations, regions, classes, size)
+        placed |= used
     found.entries = [entry for number, entry in entries.items() if number not in placed]
+    found.entries += segmentations
     return found
 
 
@@ -124,6 +142,13 @@ def _classification(library: Any, mtd: GstAnalyticsMtd) -> Entry | None:
     return Classification(label, _confidence(best)) if label else None
 
 
+def _quarks(library: Any, mtd: GstAnalyticsMtd) -> list[int]:
+    """The labels of all classes of a classification."""
+    count = min(library.gst_analytics_cls_mtd_get_length(byref(mtd)), MOST_RESULTS)
+    get = library.gst_analytics_cls_mtd_get_quark
+    return [int(get(byref(mtd), index)) for index in range(count)]
+
+
 def _object_id(library: Any, mtd: GstAnalyticsMtd) -> Entry | None:
     number, first, last, lost = c_uint64(), c_uint64(), c_uint64(), c_int()
     times = (byref(first), byref(last), byref(lost))
@@ -141,11 +166,11 @@ def _confidence(value: float) -> float | None:
 
 
 def _relate(
-    library: Any, meta: int, count: int, regions: dict[int, Region], entries: dict[int, Entry]
+    relations: list[tuple[int, int, int]], regions: dict[int, Region], entries: dict[int, Entry]
 ) -> set[int]:
     """Give the entries to the regions that they relate to; the numbers of those that do to any."""
     placed: set[tuple[int, int]] = set()
-    for one, other, kind in _relations(library, meta, count):
+    for one, other, kind in relations:
         for region, entry in ((one, other), (other, one)):
             if region in regions and entry in entries and (region, entry) not in placed:
                 placed.add((region, entry))

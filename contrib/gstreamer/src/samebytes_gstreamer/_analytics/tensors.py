@@ -12,16 +12,13 @@ import numpy as np
 from samebytes import TensorInfo
 from samebytes.errors import SamebytesError
 from samebytes.metadata import Entry, InferenceResult
-from samebytes.plugins import data_address
 
 from .._abi.analytics import GstTensor, GstTensorMeta
-from .._gi import Gst, pointer_of
+from .._gi import pointer_of
 from .._libraries import glib, gst
-from .._loans import append, new_loan, wrap_bytes
-from .._plane import GStreamerPlane
-from .._tensor import GStreamerTensor
+from .functions import tensor_functions
 from .labels import label_of, quark_of
-from .library import tensor_functions
+from .memory import lent, tensor_in
 
 __all__ = ["add_tensors", "read_tensors", "remove_tensors"]
 
@@ -45,16 +42,6 @@ _NUMBERS = {
 _DTYPES = {number: name for name, number in _NUMBERS.items()}
 
 
-class _Held:
-    """One reference to a GstBuffer*, so that its pool does not fill it again."""
-
-    def __init__(self, buffer: int) -> None:
-        self._buffer = gst.gst_mini_object_ref(buffer)
-
-    def __del__(self) -> None:
-        gst.gst_mini_object_unref(self._buffer)
-
-
 def read_tensors(meta: GstTensorMeta | None) -> list[InferenceResult]:
     """The tensors of a buffer that is held, mapped for reading where they lie.
 
@@ -74,24 +61,15 @@ def _result(pointer: int | None) -> InferenceResult | None:
     tensor = GstTensor.from_address(pointer)
     dtype = _DTYPES.get(tensor.data_type)
     usable = dtype and tensor.data and tensor.dims_order == _ROW_MAJOR
-    if (
-        not usable
-        or tensor.num_dims > _MOST_DIMENSIONS
-        or gst.gst_buffer_n_memory(tensor.data) != 1
-    ):
+    if not usable or tensor.num_dims > _MOST_DIMENSIONS:
         return None
     shape = (c_size_t * tensor.num_dims).from_address(pointer + sizeof(GstTensor))
-    # gi makes objects of what its own calls return.
-    holder = Gst.Buffer.new()
-    memory = gst.gst_mini_object_ref(gst.gst_buffer_peek_memory(tensor.data, 0))
-    gst.gst_buffer_append_memory(pointer_of(holder), memory)
     try:
         info = TensorInfo(dtype, tuple(shape))
-        plane = GStreamerPlane(holder.get_memory(0), info, keep=_Held(tensor.data))
-        array = GStreamerTensor.wrap(plane).map("cpu", "r")
     except SamebytesError:
         return None
-    return InferenceResult(array, name=label_of(tensor.id))
+    array = tensor_in(tensor.data, info)
+    return None if array is None else InferenceResult(array, name=label_of(tensor.id))
 
 
 def add_tensors(buffer: int, entries: Iterable[Entry]) -> None:
@@ -109,11 +87,7 @@ def add_tensors(buffer: int, entries: Iterable[Entry]) -> None:
         tensors += [library.gst_tensor_copy(known.tensors[n]) for n in range(known.num_tensors)]
         gst.gst_buffer_remove_meta(buffer, old)
     for name, array in wanted:
-        data = Gst.Buffer.new()
-        with new_loan(array) as loan:
-            append(
-                pointer_of(data), wrap_bytes(loan, data_address(array), array.nbytes, readonly=True)
-            )
+        data = lent(array)
         made = library.gst_tensor_new_simple(
             quark_of(name), _NUMBERS[str(array.dtype)], gst.gst_mini_object_ref(pointer_of(data)),
             _ROW_MAJOR, array.ndim, (c_size_t * array.ndim)(*array.shape),

@@ -6,23 +6,25 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from ctypes import byref
 from typing import Any, Literal, get_args
 
 from samebytes import Region
 from samebytes.errors import UnknownNameError
-from samebytes.metadata import KEY, Classification, Entry, ObjectId
+from samebytes.metadata import KEY, Classification, Entry, InferenceResult, ObjectId
 
 from .._abi.analytics import (
     GST_ANALYTICS_REL_TYPE_CONTAIN,
     GST_ANALYTICS_REL_TYPE_IS_PART_OF,
+    GST_ANALYTICS_REL_TYPE_N_TO_N,
     GST_ANALYTICS_REL_TYPE_RELATE_TO,
     GstAnalyticsMtd,
 )
 from .._abi.gstreamer import GST_CLOCK_TIME_NONE, GstBuffer
 from .._libraries import gst
+from .._segmentation import Segmentation
+from .functions import analytics, check_analytics, oriented
 from .labels import quark_of
-from .library import analytics, check_analytics, oriented
+from .masks import add_mask, add_segmentation, is_mask
 from .reading import MOST_RESULTS
 from .tensors import add_tensors, remove_tensors
 
@@ -57,15 +59,21 @@ def write_regions_as(way: Way) -> None:
 
 
 def add_analytics(
-    buffer: int, regions: Sequence[Region], entries: Iterable[Entry], left: int = 0, top: int = 0
+    buffer: int,
+    regions: Sequence[Region],
+    entries: Iterable[Entry],
+    left: int = 0,
+    top: int = 0,
+    size: tuple[int, int] | None = None,
 ) -> list[Region]:
     """Add regions, and entries of the whole frame, to the relation meta of a GstBuffer*.
 
     Args:
         buffer: it can be written.
         regions: those of the frame.
-        entries: those that a classification or a tracker says are written.
+        entries: those that a classification or a tracker says are written, and segmentations.
         left, top: where the picture begins that the regions are in.
+        size: width and height of that picture, without which segmentations are not written.
 
     Returns:
         The regions that are to be written as GstVideoRegionOfInterestMeta: all where this version
@@ -76,7 +84,8 @@ def add_analytics(
     if library is not None:
         add_tensors(buffer, entries)
     wanted = [entry for entry in entries if _is_said(entry)]
-    if library is None or not (regions or wanted):
+    segmentations = [entry for entry in entries if size and isinstance(entry, Segmentation)]
+    if library is None or not (regions or wanted or segmentations):
         return list(regions)
     meta = library.gst_buffer_add_analytics_relation_meta(buffer)
     if not meta:
@@ -85,6 +94,8 @@ def add_analytics(
     old = writer.add_regions(regions, left, top)
     for entry in wanted:
         writer.add_entry(entry)
+    for segmentation in segmentations:
+        writer.add_segmentation(segmentation, size or (0, 0), (left, top))
     return list(regions) if _way[0] == "both" else old
 
 
@@ -121,7 +132,7 @@ class _Writer:
         }
         old = []
         for region, number in zip(regions, numbers, strict=True):
-            if number is None or not self._add_details(region, number, by_id):
+            if number is None or not self._add_details(region, number, by_id, (left, top)):
                 old.append(region)
         return old
 
@@ -144,7 +155,9 @@ class _Writer:
             self._library.gst_analytics_relation_meta_add_od_mtd, label, *numbers, sure
         )
 
-    def _add_details(self, region: Region, number: int, by_id: dict[int, int]) -> bool:
+    def _add_details(
+        self, region: Region, number: int, by_id: dict[int, int], origin: tuple[int, int]
+    ) -> bool:
         """Add what belongs to a detection; whether nothing was left out."""
         known: dict[str, Any] = region.metadata
         said = region.confidence is not None and bool(known.get("id", number) == number)
@@ -157,6 +170,11 @@ class _Writer:
         held = known.get(KEY)
         for entry in held if isinstance(held, list) else ():
             added = self.add_entry(entry) if _is_said(entry) else None
+            if is_mask(entry):
+                box = _moved(*region.box, *origin)
+                added = self._added(add_mask, entry, box)
+                if added is not None:  # both ways, as yolosegv8tensordec has it
+                    self._relate(GST_ANALYTICS_REL_TYPE_RELATE_TO, added, number)
             if added is not None:
                 self._relate(GST_ANALYTICS_REL_TYPE_RELATE_TO, number, added)
             said &= added is not None and not _says_more(entry)
@@ -174,6 +192,20 @@ class _Writer:
         add = self._library.gst_analytics_relation_meta_add_one_cls_mtd
         return self._added(add, 0.0 if entry.confidence is None else entry.confidence, quark)
 
+    def add_segmentation(
+        self, entry: Segmentation, size: tuple[int, int], origin: tuple[int, int]
+    ) -> None:
+        """Add a segmentation, and what says its labels."""
+        if self._room < 1 + bool(entry.labels):
+            _tell_no_room()
+            return
+        mask, classes = GstAnalyticsMtd(), GstAnalyticsMtd()
+        if not add_segmentation(self._meta, entry, size, origin, mask, classes):
+            return
+        self._room -= 1 + bool(classes.meta)
+        if classes.meta:
+            self._relate(GST_ANALYTICS_REL_TYPE_N_TO_N, mask.id, classes.id)
+
     def _relate(self, kind: int, one: int, other: int) -> None:
         self._library.gst_analytics_relation_meta_set_relation(self._meta, kind, one, other)
 
@@ -182,14 +214,18 @@ class _Writer:
             _tell_no_room()
             return None
         mtd = GstAnalyticsMtd()
-        if not add(self._meta, *values, byref(mtd)):
+        if not add(self._meta, *values, mtd):
             return None
         self._room -= 1
         return int(mtd.id)
 
 
 def _says_more(entry: Entry) -> bool:
-    """True if a classification has details that a relation meta cannot store."""
+    """True if an entry has details that a relation meta cannot store."""
+    if isinstance(entry, InferenceResult):
+        return entry.layout not in ("", "HW") or any(
+            (entry.model_name, entry.layer_name, entry.name, entry.point_names)
+        )
     if not isinstance(entry, Classification):
         return False
     return bool(

@@ -128,9 +128,9 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
     crop = metas.crop if getattr(frame.meta, "crop", False) else None
     left, top = (crop.x, crop.y) if crop is not None else (0, 0)
     if more_regions is None or more_entries is None:
-        add_regions(buffer, regions, left, top, entries)
+        add_regions(buffer, regions, left, top, entries, frame.meta.info)
     else:
-        add_regions(buffer, more_regions, left, top, more_entries)
+        add_regions(buffer, more_regions, left, top, more_entries, frame.meta.info)
     if more_entries is None:
         remove_results(buffer, metas)
         details = frame.metadata.get("gstreamer")

@@ -9,11 +9,11 @@ from typing import Any
 
 from samebytes.errors import MissingDependencyError
 
-from .._abi.analytics import ANALYTICS, ORIENTED, TENSORS
+from .._abi.analytics import ANALYTICS, ORIENTED, SEGMENTATION, TENSORS
 from .._install_hints import ANALYTICS_LIBRARY
 from .._libraries import load
 
-__all__ = ["analytics", "check_analytics", "oriented", "tensor_functions"]
+__all__ = ["analytics", "check_analytics", "oriented", "segmentation", "tensor_functions"]
 
 _LIBRARY = "libgstanalytics-1.0.so.0"
 
@@ -37,6 +37,12 @@ def check_analytics() -> None:
 def oriented() -> Any:
     """The functions for turned boxes, or None before GStreamer 1.26."""
     return _or_none(ORIENTED)
+
+
+@cache
+def segmentation() -> Any:
+    """The functions for masks, or None before GStreamer 1.26."""
+    return _or_none(SEGMENTATION)
 
 
 @cache
