@@ -43,8 +43,13 @@ def _id(edge: MapperSpec) -> str:
     return f"{edge.name}-{edge.level}-{edge.mapper.rpartition(':')[2]}"
 
 
-# Their memory is made by elements of GStreamer's, which the tests of that distribution have.
+# Their memory is made by elements of GStreamer's, or read by calls of the driver, which the tests
+# of that distribution have.
 PROVEN_ELSEWHERE = {
+    "ffmpeg:CUDA -> cuda": "backends/ffmpeg/tests/test_hardware_conformance.py",
+    "cuda -> ffmpeg:CUDA": "backends/ffmpeg/tests/test_hardware_conformance.py",
+    "ffmpeg -> ffmpeg:CUDA": "backends/ffmpeg/tests/test_hardware_conformance.py",
+    "ffmpeg:CUDA -> ffmpeg": "backends/ffmpeg/tests/test_hardware_conformance.py",
     "gstreamer:VA -> vaapi": "contrib/gstreamer/tests/test_va.py",
     "opencl -> gstreamer:OpenCL": "contrib/gstreamer/tests/test_opencl.py",
     "gstreamer:OpenCL -> opencl": "contrib/gstreamer/tests/test_opencl.py",

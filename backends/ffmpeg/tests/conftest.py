@@ -75,6 +75,26 @@ def vaapi() -> None:
 
 
 @pytest.fixture(scope="session")
+def cuda() -> None:
+    """A device of CUDA that FFmpeg can open, or the test is skipped."""
+    try:
+        sb.context("ffmpeg:CUDA")
+    except SamebytesError:
+        pytest.skip(
+            "missing device CUDA: pytest --softdevices=cuda (pip install samebytes-softdevices), "
+            "or NVIDIA's driver and a GPU"
+        )
+
+
+@pytest.fixture(scope="session")
+def cuda_plugin() -> None:
+    """The memory type of CUDA's arrays, or the test is skipped."""
+    pytest.importorskip(
+        "samebytes_cuda", reason="missing package samebytes-cuda: pip install samebytes-cuda"
+    )
+
+
+@pytest.fixture(scope="session")
 def system_avutil() -> None:
     """A libavutil besides PyAV's, or the test is skipped."""
     try:

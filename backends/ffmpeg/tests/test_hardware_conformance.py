@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from ctypes import byref, c_int, c_void_p
+from ctypes import byref, c_int, c_size_t, c_void_p
 from functools import cache
 from typing import Any
 
@@ -21,10 +21,11 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Context, Frame, ImageInfo, Transfer
-from samebytes.testing import ContextSuite, FrameSuite, MapperSuite, Memory
+from samebytes import Context, Frame, ImageInfo, TensorInfo, Transfer
+from samebytes.testing import ContextSuite, DeviceMemory, FrameSuite, MapperSuite, Memory
 from samebytes_ffmpeg import HardwareDevice
 from samebytes_ffmpeg._hardware.frame import place_of
+from samebytes_ffmpeg._hardware.objects import HardwarePlane
 from samebytes_ffmpeg._libavutil import Libavutil
 from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
@@ -234,13 +235,128 @@ class Pools(Surfaces):
     allocates_frames = True
 
 
+@cache
+def _primary() -> tuple[Any, c_void_p]:
+    library, context = ctypes.CDLL("libcuda.so.1"), c_void_p()
+    assert library.cuInit(0) == 0
+    assert library.cuDevicePrimaryCtxRetain(byref(context), 0) == 0
+    return library, context
+
+
+def libcuda() -> Any:
+    """NVIDIA's driver, or the software one, with the primary context of its first device current.
+
+    Without cuda-bindings, which these tests do not need.
+    """
+    library, context = _primary()
+    assert library.cuCtxSetCurrent(context) == 0
+    return library
+
+
+class CudaMeans(DeviceMemory):
+    """Memory of which `place` gives the address and the layout."""
+
+    fork_safe = False
+
+    def place(self, native: Any) -> tuple[int, TensorInfo]:
+        """Where a plane is, as its framework says."""
+        raise NotImplementedError
+
+    def layout(self, native: Any) -> TensorInfo:
+        return self.place(native)[1]
+
+    def handle_of(self, native: Any) -> int:
+        return self.place(native)[0]
+
+    def read(self, native: Any) -> Array:
+        return self._bytes_of(native)[1].copy()
+
+    def write(self, native: Any, values: Array) -> None:
+        data, elements = self._bytes_of(native)
+        elements[...] = values
+        start = c_void_p(self.handle_of(native))
+        copy = libcuda().cuMemcpyHtoD_v2
+        assert copy(start, c_void_p(data.ctypes.data), c_size_t(data.nbytes)) == 0
+        assert libcuda().cuCtxSynchronize() == 0
+
+    def _bytes_of(self, native: Any) -> tuple[Array, Array]:
+        address, info = self.place(native)
+        data = np.empty(info.extent[1], np.uint8)
+        assert libcuda().cuCtxSynchronize() == 0
+        copy = libcuda().cuMemcpyDtoH_v2
+        assert copy(c_void_p(data.ctypes.data), c_void_p(address), c_size_t(data.nbytes)) == 0
+        return data, np.ndarray(info.shape, info.dtype.carrier, data, 0, info.strides)
+
+
+class CUDAFrames(CudaMeans):
+    """FFmpeg's frames of a pool of CUDA."""
+
+    memory_type = "ffmpeg"
+    node = "ffmpeg:CUDA"
+
+    def context(self) -> HardwareDevice:
+        # Held, as an application holds the devices that it opens.
+        self.opened = samebytes.context(self.node)
+        assert isinstance(self.opened, HardwareDevice)
+        return self.opened
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        return self.context().pool(image.format, image.width, image.height).get()
+
+    def planes(self, native: Any) -> Sequence[HardwarePlane]:
+        count = len(samebytes.frame(native).image.format.planes)
+        return [HardwarePlane(native, number) for number in range(count)]
+
+    def place(self, native: Any) -> tuple[int, TensorInfo]:
+        library, address = place_of(native.frame)
+        frame = library.AVFrame.from_address(address)
+        layouts = samebytes.frame(native.frame).image.plane_layouts()
+        layout, pitch = layouts[native.index], frame.linesize[native.index]
+        info = TensorInfo(layout.dtype, layout.shape, (pitch, *layout.strides[1:]))
+        return frame.data[native.index], info
+
+
+class CUDAPools(CUDAFrames):
+    """Contexts of CUDA allocate frames."""
+
+    memory_type = "ffmpeg"
+    node = "ffmpeg:CUDA"
+    allocates_frames = True
+
+
+class CUDAArrays(CudaMeans):
+    """Arrays of samebytes-cuda."""
+
+    memory_type = "cuda"
+    dlpack_device = 2  # kDLCUDA
+
+    def make_frame(self, image: ImageInfo) -> Any:
+        made = samebytes.context("cuda").allocate_frame(image.format, image.width, image.height)
+        return made.native
+
+    def frame(self, native: Any, image: ImageInfo) -> Frame:
+        import samebytes_cuda
+
+        return samebytes_cuda.frame(native, image.format, image.width, image.height)
+
+    def place(self, native: Any) -> tuple[int, TensorInfo]:
+        found = native.__cuda_array_interface__
+        info = TensorInfo(np.dtype(found["typestr"]), found["shape"], found["strides"])
+        return found["data"][0], info
+
+
 SURFACES, DESCRIPTORS, SYSTEM, BUFFERS = Surfaces(), Descriptors(), SystemDescriptors(), Buffers()
+CUDA_FRAMES, CUDA_ARRAYS = CUDAFrames(), CUDAArrays()
 IMAGES = (
     ImageInfo.of("NV12", 64, 32),
     ImageInfo.of("I420", 48, 32),
     ImageInfo.of("BGRA", 40, 24),
 )
 ODD = (ImageInfo.of("NV12", 47, 31), ImageInfo.of("P010", 16, 8), ImageInfo.of("BGRA", 40, 24))
+IN_CUDA = (
+    ImageInfo.of("NV12", 64, 32),
+    ImageInfo.of("I420", 48, 32),
+)
 ONE = (ImageInfo.of("I420", 48, 32),)
 
 
@@ -312,3 +428,49 @@ class TestSystemDRMToDMA(MapperSuite):
     target = BUFFERS
     transfer = Transfer.IMPORT
     cases = ONE
+
+
+@pytest.mark.usefixtures("cuda")
+class TestCUDAContext(ContextSuite):
+    memory = CUDAPools()
+    singleton = False
+
+
+@pytest.mark.usefixtures("cuda")
+class TestCUDAFrames(FrameSuite):
+    memory = CUDA_FRAMES
+    cases = IN_CUDA
+
+
+@pytest.mark.usefixtures("cuda", "cuda_plugin")
+class TestToCUDA(MapperSuite):
+    source = CUDA_FRAMES
+    target = CUDA_ARRAYS
+    transfer = Transfer.ALIAS
+    cases = IN_CUDA
+
+
+@pytest.mark.usefixtures("cuda", "cuda_plugin")
+class TestFromCUDA(MapperSuite):
+    source = CUDA_ARRAYS
+    target = CUDA_FRAMES
+    transfer = Transfer.ALIAS
+    cases = IN_CUDA
+
+
+@pytest.mark.usefixtures("cuda")
+class TestCUDAUpload(MapperSuite):
+    source = Software()
+    target = CUDA_FRAMES
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IN_CUDA
+
+
+@pytest.mark.usefixtures("cuda")
+class TestCUDADownload(MapperSuite):
+    source = CUDA_FRAMES
+    target = Software()
+    transfer = Transfer.COPY
+    accesses = ("r",)
+    cases = IN_CUDA

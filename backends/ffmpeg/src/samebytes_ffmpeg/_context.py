@@ -39,7 +39,7 @@ class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
             UnknownNameError: there is no such kind of FFmpeg's frames.
         """
         if device is not None:
-            known = ("ffmpeg", "ffmpeg:VAAPI", "ffmpeg:DRM")
+            known = ("ffmpeg", "ffmpeg:VAAPI", "ffmpeg:DRM", "ffmpeg:CUDA")
             raise UnknownNameError("memory type", f"ffmpeg:{device}", known)
         return FFMPEG  # type: ignore[return-value]  # the singleton is of this very class
 

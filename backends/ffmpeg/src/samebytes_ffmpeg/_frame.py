@@ -33,8 +33,8 @@ _head_at = (c_ubyte * FRAME_HEAD.size).from_address
 # What a picture of an AVPixelFormat, width and height holds: to ask PyAV takes a quarter of wrap().
 _images: dict[tuple[int, int, int], ImageInfo] = {}
 _MOST_IMAGES = 256
-# Their frames have their own nodes, "ffmpeg:VAAPI" and "ffmpeg:DRM".
-_OF_DEVICES = frozenset({get_pix_fmt(b"vaapi"), get_pix_fmt(b"drm_prime")} - {-1})
+# Their frames have their own nodes, such as "ffmpeg:VAAPI".
+_OF_DEVICES = frozenset(map(get_pix_fmt, (b"vaapi", b"drm_prime", b"cuda"))) - {-1}
 
 
 class FFmpegFrame(Frame[FFmpegPlane]):
@@ -55,7 +55,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
     def wrap(cls, native: Any) -> Self:
         """A frame over an av.VideoFrame or av.AudioFrame.
 
-        Of pixel format vaapi or drm_prime it is an FFmpegHardwareFrame.
+        Of pixel format vaapi, drm_prime or cuda it is an FFmpegHardwareFrame.
 
         Raises:
             LayoutError: an empty frame, a pixel format that has no planes of elements, or sound

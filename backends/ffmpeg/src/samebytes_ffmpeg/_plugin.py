@@ -61,6 +61,15 @@ def samebytes_contexts() -> list[ContextSpec]:
             transit=False,
         ),
         ContextSpec(
+            node="ffmpeg:CUDA",
+            context="samebytes_ffmpeg._hardware.cuda_device:CUDADevice",
+            level="frame",
+            # Their CUcontext is all that they take of one another.
+            derives_from=("cuda",),
+            allows_deriving=("cuda",),
+            transit=False,
+        ),
+        ContextSpec(
             node="ffmpeg:DRM",
             context="samebytes_ffmpeg._hardware.device:DRMDevice",
             level="frame",
@@ -72,7 +81,7 @@ def samebytes_contexts() -> list[ContextSpec]:
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
     """Between frames and cpu memory, from a plane to cpu memory, and those of devices."""
-    return [*_host_mappers(), *_device_mappers()]
+    return [*_host_mappers(), *_device_mappers(), *_cuda_mappers()]
 
 
 def _host_mappers() -> list[MapperSpec]:
@@ -165,6 +174,47 @@ def _device_mappers() -> list[MapperSpec]:
             level="frame",
             access=("r",),
             opaque=True,
+        ),
+    ]
+
+
+def _cuda_mappers() -> list[MapperSpec]:
+    return [
+        MapperSpec(
+            source="ffmpeg:CUDA",
+            target="cuda",
+            mapper="samebytes_ffmpeg._hardware.cuda_edges:CUDAFrameToCUDA",
+            transfer=Transfer.ALIAS,
+            summary="the planes of the AVFrame, ordered by FFmpeg's stream",
+            level="frame",
+            requires=("cuda>=0.1,<1",),
+        ),
+        MapperSpec(
+            source="cuda",
+            target="ffmpeg:CUDA",
+            mapper="samebytes_ffmpeg._hardware.cuda_edges:CUDAToCUDAFrame",
+            transfer=Transfer.ALIAS,
+            summary="an AVFrame whose buffers are the arrays' memory",
+            level="frame",
+            requires=("cuda>=0.1,<1",),
+        ),
+        MapperSpec(
+            source="ffmpeg",
+            target="ffmpeg:CUDA",
+            mapper="samebytes_ffmpeg._hardware.transfer:Upload",
+            transfer=Transfer.COPY,
+            summary="av_hwframe_transfer_data into memory of the device's pool",
+            level="frame",
+            access=("r",),
+        ),
+        MapperSpec(
+            source="ffmpeg:CUDA",
+            target="ffmpeg",
+            mapper="samebytes_ffmpeg._hardware.transfer:Download",
+            transfer=Transfer.COPY,
+            summary="av_hwframe_transfer_data into a new av frame",
+            level="frame",
+            access=("r",),
         ),
     ]
 

@@ -13,9 +13,7 @@ from samebytes.plugins import (
     Context,
     ContextRegistry,
     FrameMeta,
-    HandleKey,
     native_pointer,
-    register_handle_key,
 )
 
 from ._array import CudaArray
@@ -25,6 +23,8 @@ from ._memory import Kind, allocate
 from ._staging import free_spare
 from ._streams import handle_of
 from ._tensor import CudaTensor, array_of
+from ._use import CudaStorage
+from ._visiting import visiting
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from samebytes.plugins import FrameSays, Tensor
 
 __all__ = ["CudaContext", "context", "home_of"]
-
-for _key in (
-    HandleKey("cuda_ptr", "CUdeviceptr", "tensor", "first element; valid in the tensor's context"),
-    HandleKey("cuda_context", "CUcontext", "context", "owned by its creator or the driver"),
-    HandleKey("cuda_device", "CUdevice", "context", "the device's ordinal; it has no owner"),
-    HandleKey("cuda_stream", "CUstream", "context", "CU_STREAM_LEGACY, which orders all mappings"),
-):
-    register_handle_key(_key)
 
 
 class CudaContext(Context[CudaTensor]):
@@ -69,13 +61,16 @@ class CudaContext(Context[CudaTensor]):
     ordinal: int
     is_primary: bool
 
-    def __init__(self, native: driver.CUcontext, ordinal: int, is_primary: bool) -> None:
+    def __init__(
+        self, native: driver.CUcontext, ordinal: int, is_primary: bool,
+        parent: Context | None = None,
+    ) -> None:  # fmt: skip
         handles = {
             "cuda_context": int(native),
             "cuda_device": ordinal,
             "cuda_stream": LEGACY_STREAM,
         }
-        super().__init__(describe(ordinal), handles=handles)
+        super().__init__(describe(ordinal), handles=handles, parent=parent)
         self.native = native
         self.ordinal = ordinal
         self.is_primary = is_primary
@@ -84,11 +79,17 @@ class CudaContext(Context[CudaTensor]):
     def create(cls, device: str | None, parent: Context | None) -> Self:
         """The context over the primary CUDA context of a device, by default the first.
 
+        Args:
+            device: its ordinal.
+            parent: a context with a handle "cuda_context", whose CUcontext it will be.
+
         Raises:
             MissingDependencyError: there is no driver, or no device.
-            UnknownNameError: there is no such device.
+            UnknownNameError: there is no such device, or the parent has no CUcontext.
         """
         initialize()
+        if parent is not None:
+            return _at(parent.handle("cuda_context"), parent)  # type: ignore[return-value]  # its class
         return cls._primary(ordinal_of(device))
 
     @classmethod
@@ -96,9 +97,12 @@ class CudaContext(Context[CudaTensor]):
         return cls._over(_retain(ordinal), ordinal, is_primary=True)
 
     @classmethod
-    def _over(cls, native: driver.CUcontext, ordinal: int, *, is_primary: bool = False) -> Self:
+    def _over(
+        cls, native: driver.CUcontext, ordinal: int, *, is_primary: bool = False,
+        parent: Context | None = None,
+    ) -> Self:  # fmt: skip
         key = int(native), ordinal
-        found = _contexts.find_or_make(key, lambda: cls(native, ordinal, is_primary))
+        found = _contexts.find_or_make(key, lambda: cls(native, ordinal, is_primary, parent))
         assert isinstance(found, cls), "there is one class of contexts"
         return found
 
@@ -152,6 +156,35 @@ class CudaContext(Context[CudaTensor]):
             for p in image.packed_layouts()
         )
         return Frame.owned(planes, self, FrameMeta(image), pin)
+
+    def import_planes(
+        self, places: Sequence[tuple[int, TensorInfo]], *, keep: object, stream: int,
+        readonly: bool,
+    ) -> tuple[tuple[CudaArray, ...], CudaStorage]:  # fmt: skip
+        """Device memory of another framework, for mappers of plugins whose target is "cuda".
+
+            planes, storage = self.target.import_planes(places, keep=frame, stream=0, readonly=True)
+            return planes, None, storage
+
+        What is enqueued on the framework's stream is ordered before everything that is done with
+        the arrays, and that before what the framework enqueues once `keep` was dropped.
+
+        Args:
+            places: the address and the layout of each array, in this CUcontext.
+            keep: what keeps the memory valid; dropped with the last array and its consumers.
+            stream: the CUstream on which the framework writes to the memory and uses it again; 0
+                for the legacy default stream.
+            readonly: nobody is to write to it.
+
+        Returns:
+            The arrays, and their owner.
+
+        Raises:
+            DeviceMismatchError: the stream belongs to another context.
+            NativeError: the driver fails.
+        """
+        self.check_open()
+        return visiting(self, places, keep, stream, readonly)
 
     def order(self, item: Tensor | Frame, queue: Any) -> bool:
         """Let a stream wait for what is pending on memory of this context."""
@@ -237,7 +270,12 @@ def context(handle: Any) -> CudaContext:
     """
     initialize()
     given = int(handle) if isinstance(handle, driver.CUcontext) else handle
-    native = driver.CUcontext(native_pointer(given, "a CUcontext"))
+    return _at(native_pointer(given, "a CUcontext"), None)
+
+
+def _at(handle: int, parent: Context | None) -> CudaContext:
+    """The context over a CUcontext, which `parent` owns."""
+    native = driver.CUcontext(handle)
     try:
         with Current(native):
             ordinal = int(call(driver.cuCtxGetDevice))
@@ -246,7 +284,9 @@ def context(handle: Any) -> CudaContext:
     if str(ordinal) not in names():  # what NVIDIA's driver may say of a context that is gone
         raise ClosedError(f"the CUcontext {int(native):#x} cannot be used: it has no device")
     primary = CudaContext._primary(ordinal)
-    return primary if int(primary.native) == int(native) else CudaContext._over(native, ordinal)
+    if int(primary.native) == handle:
+        return primary
+    return CudaContext._over(native, ordinal, parent=parent)
 
 
 def home_of(native: int, ordinal: int) -> CudaContext:

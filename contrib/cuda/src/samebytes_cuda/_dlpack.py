@@ -75,6 +75,7 @@ def export(
     words = _WORDS[array.kind]
     asked = None if dl_device is None else int(dl_device[0])
     device = _place(array, asked if asked in words else words[0])
+    used: int | None = None
     check_dlpack_request(device, dl_device, copy)
     if device[0] in (CPU, CUDA_HOST):
         if stream is not None and stream != -1:
@@ -82,7 +83,8 @@ def export(
         if stream is None:
             array.pin.complete()
     elif stream != -1:
-        order_before(array, _checked_stream(stream))
+        used = _checked_stream(stream)
+        order_before(array, used)
     capsule = dlpack_capsule(
         array.addressed(),
         array.info.dtype,
@@ -90,7 +92,7 @@ def export(
         readonly=readonly,
         device=device,
     )
-    array.pin.hand_out()
+    array.pin.hand_out(used)
     return capsule
 
 
@@ -109,4 +111,4 @@ def order_before(array: CudaArray, stream: int) -> None:
     """Let a stream wait for what is pending on the memory, which it may use from now on."""
     array.pin.ask_again()
     follow(array.context, stream)
-    array.pin.hand_out()
+    array.pin.hand_out(stream)

@@ -54,12 +54,12 @@ class Lent(CudaStorage):
         """The array, which holds this."""
         return CudaArray(self.context, self.first, self.info, self.kind, self, readonly)
 
-    def hand_out(self) -> None:
+    def hand_out(self, stream: int | None = None) -> None:
         """Note it, and let the lender have its memory when all work of the context is done."""
         if not self.handed_out:
             release = partial(give_back, self.context, None)
             self.keep = Storage(release, keep=self.keep, at_exit=True)
-            super().hand_out()
+            super().hand_out(stream)
 
     def ask_again(self) -> None:
         """Order what the lender has enqueued since then before home, as far as it says so."""

@@ -20,7 +20,7 @@ from ._driver import Current, Pending, check, free_all
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["CudaStorage", "give_back", "owner"]
+__all__ = ["CudaStorage", "ended_with_context", "give_back", "owner"]
 
 _GONE = frozenset((3, 4, 201, 709))
 """CUDA_ERROR_NOT_INITIALIZED, DEINITIALIZED, INVALID_CONTEXT and CONTEXT_IS_DESTROYED: the memory
@@ -42,8 +42,12 @@ class CudaStorage(Storage):
     context: CudaContext
     handed_out: bool
 
-    def hand_out(self) -> None:
-        """Note that somebody gets the memory who may use it on any stream."""
+    def hand_out(self, stream: int | None = None) -> None:
+        """Note that somebody gets the memory.
+
+        Args:
+            stream: the only one that they use it on, as far as that is known.
+        """
         if not self.handed_out:
             self.handed_out = True
             self.wait = self.context.synchronize
@@ -89,9 +93,14 @@ def give_back(context: CudaContext, pending: Pending | None) -> None:
         if error.code == _NOT_PERMITTED:
             _later.append((context, pending))
             return
-        if error.code not in _GONE:
+        if not ended_with_context(error):
             raise
     _sweep()
+
+
+def ended_with_context(error: NativeError) -> bool:
+    """True if the driver says that the context is gone, and with it the memory and all work."""
+    return error.code in _GONE
 
 
 def _end(context: CudaContext, pending: Pending | None) -> None:
@@ -119,7 +128,7 @@ def _sweep() -> None:
             taken.clear()
         except NativeError as error:
             taken.clear()
-            if error.code not in _GONE:
+            if not ended_with_context(error):
                 raise
         except BaseException:
             _later.extend(taken)

@@ -24,7 +24,7 @@ __all__ = ["KINDS", "Described", "describe", "device_kind", "snapshot"]
 
 _S = TypeVar("_S", bound=ctypes.Structure)
 
-KINDS = {"vaapi": "vaapi", "drm_prime": "drm"}
+KINDS = {"vaapi": "vaapi", "drm_prime": "drm", "cuda": "cuda"}
 """FFmpeg's pixel formats of devices that are known here -> its types of device."""
 
 
@@ -32,16 +32,19 @@ class Described(NamedTuple):
     """A frame of a device.
 
     Attributes:
-        kind: FFmpeg's type of the device: "vaapi" or "drm".
+        kind: FFmpeg's type of the device: "vaapi", "drm" or "cuda".
         image: what the frame would be in memory (AVHWFramesContext.sw_format, and its size).
         device_ref: AVBufferRef* of the device, which stays the frame's.
-        data: the VASurfaceID (data[3]), or the AVDRMFrameDescriptor* (data[0]).
+        data: the VASurfaceID (data[3]), the AVDRMFrameDescriptor* (data[0]), or the CUdeviceptr of
+            the first plane.
+        places: of CUDA the address of each plane and the bytes from row to row.
     """
 
     kind: str
     image: ImageInfo
     device_ref: int
     data: int
+    places: tuple[tuple[int, int], ...] = ()
 
 
 def describe(library: Libavutil, address: int) -> Described:
@@ -83,6 +86,10 @@ def describe(library: Libavutil, address: int) -> Described:
     if kind == "vaapi":
         # A VASurfaceID of 32 bits in place of a pointer.
         return Described(kind, image, frames.device_ref, (frame.data[3] or 0) & 0xFFFFFFFF)
+    if kind == "cuda":
+        count = len(image.format.planes)
+        places = tuple(zip(frame.data[:count], frame.linesize[:count], strict=True))
+        return Described(kind, image, frames.device_ref, frame.data[0] or 0, places)
     return Described(kind, image, frames.device_ref, frame.data[0] or 0)
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of FFmpeg (AVHWDeviceContext) as contexts: nodes "ffmpeg:VAAPI" and "ffmpeg:DRM"."""
+"""Devices of FFmpeg (AVHWDeviceContext) as contexts: nodes such as "ffmpeg:VAAPI"."""
 
 from __future__ import annotations
 
 import os
 from collections import OrderedDict
+from collections.abc import Callable
 from ctypes import byref
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -89,7 +90,10 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         address = buffer_data(reference.address)
         context = DEVICE_CONTEXTS[library.major].from_address(address)
         handles = {"av_hwdevice": address, **self._handles_of(context.hwctx)}
-        super().__init__(Device("GPU", drm_node or "", drm_node=drm_node), handles=handles)
+        super().__init__(self._device_of(drm_node, handles), handles=handles)
+
+    def _device_of(self, drm_node: str | None, handles: dict[str, int]) -> Device:
+        return Device("GPU", drm_node or "", drm_node=drm_node)
 
     @classmethod
     def _handles_of(cls, hwctx: int) -> dict[str, int]:
@@ -102,10 +106,11 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         """Open a device, or find the living context of one that was opened so.
 
         Args:
-            kind: "vaapi" or "drm".
-            device: a DRM node ("/dev/dri/renderD128") or, for VA-API, an X11 display. By default
-                the first one that FFmpeg finds; of "drm" then none at all, which suffices for
-                frames that have their own descriptors.
+            kind: "vaapi", "drm" or "cuda".
+            device: a DRM node ("/dev/dri/renderD128") or, for VA-API, an X11 display; for CUDA the
+                number of the device, whose primary context it will be. By default the first one
+                that FFmpeg finds; of "drm" then none at all, which suffices for frames that have
+                their own descriptors.
             library: path or soname of a libavutil. By default PyAV's own if it was built with such
                 devices, else that of the system.
 
@@ -121,10 +126,24 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         used = library_for(kind) if library is None else library_at(library)
         if kind not in device_types(used):
             raise UnknownNameError(f"device type of {used.path}", kind, device_types(used))
-        found = _opened.find_or_make(
-            (used.identity, kind, device), partial(make._opened_on, used, device)
-        )
-        return _devices.enter((used.identity, found.handle("av_hwdevice")), found)
+        device = make._named(device)
+        return cls.sharing((used.identity, kind, device), partial(make._opened_on, used, device))
+
+    @staticmethod
+    def sharing(key: tuple[object, ...], make: Callable[[], HardwareDevice]) -> HardwareDevice:
+        """The living context that was made for a key, or the one that `make()` makes.
+
+        Args:
+            key: the identity of the library, and what the device is made from.
+            make: opens the device.
+        """
+        found = _opened.find_or_make(key, make)
+        return _devices.enter((key[0], found.handle("av_hwdevice")), found)
+
+    @classmethod
+    def _named(cls, device: str | None) -> str | None:
+        """The name that stands for a device among all that mean it."""
+        return device
 
     @classmethod
     def _opened_on(cls, library: Libavutil, device: str | None) -> HardwareDevice:
@@ -253,6 +272,9 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
             frame = frame.map("ffmpeg", copy=True)
         return upload(frame, self)  # type: ignore[return-value]  # of this context's class
 
+    def finish_upload(self) -> None:
+        """Return when FFmpeg has read what was just uploaded, which may be changed from then on."""
+
     def pool_of(self, image: ImageInfo) -> HardwareFramePool:
         """The pool of such images, made once; the least used is forgotten.
 
@@ -315,7 +337,13 @@ class DRMDevice(HardwareDevice):
 
 
 def _class_of(kind: str) -> type[HardwareDevice]:
-    classes: dict[str, type[HardwareDevice]] = {"vaapi": VAAPIDevice, "drm": DRMDevice}
+    from .cuda_device import CUDADevice
+
+    classes: dict[str, type[HardwareDevice]] = {
+        "vaapi": VAAPIDevice,
+        "drm": DRMDevice,
+        "cuda": CUDADevice,
+    }
     try:
         return classes[kind]
     except KeyError:

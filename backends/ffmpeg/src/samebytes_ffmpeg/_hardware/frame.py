@@ -72,7 +72,7 @@ class HardwareFrame:
 
     @property
     def format(self) -> str:
-        """FFmpeg's pixel format: "vaapi" or "drm_prime"."""
+        """FFmpeg's pixel format: "vaapi", "drm_prime" or "cuda"."""
         return self.library.pixel_format_name(self._frame.format)
 
     @property

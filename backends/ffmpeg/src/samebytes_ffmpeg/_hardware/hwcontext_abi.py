@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FFmpeg's contexts of devices and of their frames, for ctypes.
 
-libavutil/hwcontext.h, hwcontext_vaapi.h and hwcontext_drm.h, the names being theirs.
+libavutil/hwcontext.h, hwcontext_vaapi.h, hwcontext_drm.h and hwcontext_cuda.h, the names being
+theirs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = [
     "AV_PIX_FMT_NONE",
     "DEVICE_CONTEXTS",
     "FRAMES_CONTEXTS",
+    "AVCUDADeviceContext",
     "AVDRMDeviceContext",
     "AVDRMFrameDescriptor",
     "AVDRMLayerDescriptor",
@@ -114,6 +116,12 @@ class AVVAAPIDeviceContext(Structure):
     """AVHWDeviceContext.hwctx of VA-API."""
 
     _fields_ = (("display", c_void_p), ("driver_quirks", c_uint))
+
+
+class AVCUDADeviceContext(Structure):
+    """AVHWDeviceContext.hwctx of CUDA. A stream of NULL is the legacy default stream."""
+
+    _fields_ = (("cuda_ctx", c_void_p), ("stream", c_void_p), ("internal", c_void_p))
 
 
 class AVDRMDeviceContext(Structure):

@@ -91,7 +91,7 @@ def device_types(library: Libavutil) -> tuple[str, ...]:
     number = 0
     while number := library.hwdevice_iterate_types(number):
         names.append(library.hwdevice_get_type_name(number).decode())
-    for kind in ("drm", "vaapi"):
+    for kind in ("drm", "vaapi", "cuda"):
         if kind in names:
             _check(library, kind)
             break

@@ -37,7 +37,7 @@ from .pool import empty_frame
 if TYPE_CHECKING:
     from .device import HardwareDevice
 
-__all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA"]
+__all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA", "reference_to"]
 
 
 class VAAPIFrameToVA(MemoryMapper):
@@ -64,7 +64,7 @@ class VAAPIFrameToVA(MemoryMapper):
                 "the surface belongs to another VADisplay: derive the target from the frame's "
                 'context, as frame.map("vaapi") does'
             )
-        keep = _reference_to(item.native, found)
+        keep = reference_to(item.native, found)
         surface = target.import_surface(found.data, found.image, keep=keep)
         return surface, None, surface.storage
 
@@ -87,7 +87,7 @@ class DRMFrameToDMA(MemoryMapper):
         found = described(item.native)
         planes = planes_of(found)
         try:
-            keep = _reference_to(item.native, found)
+            keep = reference_to(item.native, found)
             buffers = {}
             for plane in planes:
                 if plane.number not in buffers:
@@ -169,8 +169,13 @@ def _place(plane: Tensor) -> tuple[int, int, int, int, int]:
     return fd, memory_size(fd), offset, pitch, plane.handle("drm_modifier")
 
 
-def _reference_to(native: VideoFrame | HardwareFrame, found: Described) -> OwnReference:
-    """A reference to the buffers that the frame has now; dropping it gives them back."""
+def reference_to(native: VideoFrame | HardwareFrame, found: Described) -> OwnReference:
+    """A reference to the buffers that the frame has now; dropping it gives them back.
+
+    Args:
+        native: the frame.
+        found: its description.
+    """
     library, address = place_of(native)
     return own_reference(native, address, found.data, _clone_of(library))
 

@@ -15,6 +15,7 @@ from .._meta import FFmpegMeta
 from .._plane import ADVICE
 from .._pyav import fraction
 from .._reference import shared_at, writable_at
+from .cuda_planes import cuda_planes_of
 from .described import Described, describe
 from .drm_descriptor import DRMPlane, planes_of
 from .frame import HardwareFrame, place_of
@@ -65,7 +66,7 @@ def _is_writable(native: VideoFrame | HardwareFrame) -> bool:
 
 
 class FFmpegHardwareFrame(Frame):
-    """A frame on a device: AV_PIX_FMT_VAAPI or AV_PIX_FMT_DRM_PRIME.
+    """A frame on a device: AV_PIX_FMT_VAAPI, AV_PIX_FMT_DRM_PRIME or AV_PIX_FMT_CUDA.
 
     `native` is an av.VideoFrame, or a HardwareFrame of another libavutil than PyAV's.
 
@@ -95,6 +96,8 @@ class FFmpegHardwareFrame(Frame):
         found = described(native)
         if found.kind == "drm":
             planes_of(found)  # a forged descriptor is found out here, where the error helps most
+        elif found.kind == "cuda":
+            cuda_planes_of(found)
         meta: FrameMeta
         if isinstance(native, VideoFrame):
             meta = FFmpegMeta(native)
@@ -142,7 +145,7 @@ class FFmpegHardwarePlane(Tensor):
     """One plane of a frame on a device. `native` is a HardwarePlane.
 
     handle(): "plane_index"; "va_surface" of VA-API; "dma_fd", "offset", "pitch" and
-    "drm_modifier" of DRM.
+    "drm_modifier" of DRM; "cuda_ptr" and "pitch" of CUDA.
     """
 
     __slots__ = ()
@@ -162,6 +165,8 @@ class FFmpegHardwarePlane(Tensor):
         found = described(self.native.frame)
         if found.kind == "drm":
             return planes_of(found)[self.native.index].info
+        if found.kind == "cuda":
+            return cuda_planes_of(found)[self.native.index][1]
         layout = found.image.plane_layouts()[self.native.index]
         return TensorInfo(layout.dtype, layout.shape, opaque=True)
 
@@ -178,6 +183,9 @@ class FFmpegHardwarePlane(Tensor):
                 "pitch": plane.pitch,
                 "drm_modifier": plane.modifier,
             }
+        elif found.kind == "cuda":
+            address, pitch = found.places[self.native.index]
+            known = {"cuda_ptr": address, "pitch": pitch}
         if key in known:
             return known[key]
         if key == "data":

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+from collections.abc import Sequence
+from ctypes import byref, c_void_p, sizeof
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,14 @@ from av import VideoFrame
 
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import OwnedPointer
+from samebytes.plugins import FrameMeta, OwnedPointer
 
 from .._avutil import PYAV
+from .._loans import lend, put
 from .._owned import acquired, buffer_data
 from .._pixel_formats import pixel_format_name
 from .._pyav import frame_address
-from .frame import HardwareFrame
+from .frame import HardwareFrame, carry_meta
 from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS, AVHWFramesConstraints
 from .objects import FFmpegHardwareFrame
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from .._libavutil import Libavutil
     from .device import HardwareDevice
 
-__all__ = ["HardwareFramePool", "empty_frame"]
+__all__ = ["HardwareFramePool", "check_supported", "empty_frame"]
 
 
 class HardwareFramePool:
@@ -49,8 +51,7 @@ class HardwareFramePool:
 
     def __init__(self, device: HardwareDevice, image: ImageInfo, size: int = 0) -> None:
         library = device.library
-        sw_format = _sw_format(library, image)
-        _check_constraints(device, image, sw_format)
+        sw_format = check_supported(device, image)
         self.reference: OwnedPointer = acquired(
             library.owned.hwframe_ctx_alloc(device.reference), "av_hwframe_ctx_alloc"
         )
@@ -88,6 +89,36 @@ class HardwareFramePool:
         """The same as a samebytes frame; its contents are undefined."""
         return FFmpegHardwareFrame.wrap(self.get())
 
+    def over(
+        self,
+        places: Sequence[tuple[int, int, int]],
+        held: object,
+        meta: FrameMeta,
+        *,
+        readonly: bool,
+    ) -> VideoFrame | HardwareFrame:
+        """A frame like those of the pool, over memory of others.
+
+        Args:
+            places: of each plane the address in the device's memory, the bytes from row to row, and
+                those from the first to the end of the last row.
+            held: what keeps the memory; dropped when FFmpeg has released the frame.
+            meta: what the frame says.
+            readonly: FFmpeg copies before it writes.
+        """
+        library = self._library
+        native, address = empty_frame(library, self._pixel_format)
+        frame = library.AVFrame.from_address(address)
+        pieces = [(start, nbytes) for start, _, nbytes in places]
+        first = address + library.AVFrame.buf.offset
+        for number, buffer in enumerate(lend(pieces, held, readonly, library)):
+            put(buffer, first + number * sizeof(c_void_p), library)
+            frame.data[number], frame.linesize[number], _ = places[number]
+        frame.width, frame.height = self.image.width, self.image.height
+        put(self.reference, address + library.AVFrame.hw_frames_ctx.offset, library)
+        carry_meta(native, meta)
+        return native
+
     def __repr__(self) -> str:
         return f"<HardwareFramePool {self._kind} {self.image}>"
 
@@ -111,12 +142,23 @@ def _sw_format(library: Libavutil, image: ImageInfo) -> int:
     return number
 
 
-def _check_constraints(device: HardwareDevice, image: ImageInfo, sw_format: int) -> None:
-    """FFmpeg's own refusal is a number."""
+def check_supported(device: HardwareDevice, image: ImageInfo) -> int:
+    """The number of the pixel format that frames of a device have for an image.
+
+    FFmpeg's own refusal is a number.
+
+    Args:
+        device: whose frames they are.
+        image: format and size.
+
+    Raises:
+        LayoutError: the device has no such frames.
+    """
     library = device.library
+    sw_format = _sw_format(library, image)
     pointer = c_void_p(library.hwdevice_get_hwframe_constraints(device.reference, None))
     if not pointer:
-        return  # the type has none, as DRM
+        return sw_format  # the type has none, as DRM
     try:
         found = AVHWFramesConstraints.from_address(pointer.value or 0)
         names = _names(library, found.valid_sw_formats)
@@ -133,6 +175,7 @@ def _check_constraints(device: HardwareDevice, image: ImageInfo, sw_format: int)
             )
     finally:
         library.hwframe_constraints_free(byref(pointer))
+    return sw_format
 
 
 def _names(library: Libavutil, numbers: Any) -> list[str] | None:

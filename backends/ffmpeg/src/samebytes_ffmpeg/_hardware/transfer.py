@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ffmpeg <-> ffmpeg:VAAPI, ffmpeg:DRM -> ffmpeg: av_hwframe_transfer_data, a copy by the driver.
+"""ffmpeg <-> ffmpeg:VAAPI and ffmpeg:CUDA, ffmpeg:DRM -> ffmpeg: av_hwframe_transfer_data, a copy
+by the driver.
 
 The device may belong to another libavutil than PyAV. It is then given an AVFrame of its own over
 the planes of PyAV's frame, which copies nothing.
@@ -41,7 +42,7 @@ __all__ = ["Download", "Upload", "download", "upload"]
 
 
 class Upload(MemoryMapper):
-    """ffmpeg -> ffmpeg:VAAPI: into a frame of the device's pool."""
+    """ffmpeg -> ffmpeg:VAAPI or ffmpeg:CUDA: into a frame of the device's pool."""
 
     __slots__ = ()
 
@@ -56,6 +57,7 @@ class Upload(MemoryMapper):
             native = device.pool_of(image).get()
             source = _over_planes(library, item.native)
             _transfer(library, place_of(native)[1], source.address)
+            device.finish_upload()
         except (LayoutError, NativeError) as error:
             raise Refused(str(error)) from error
         carry_meta(native, item.meta)

@@ -226,6 +226,7 @@ _KEYS = (
     HandleKey("ze_usm_type", "ze_memory_type_t", "tensor", "host, device or shared USM"),
     HandleKey("gst_memory", "GstMemory*", "tensor", "one reference is the tensor's"),
     HandleKey("d3d11_texture", "ID3D11Texture2D*", "tensor", "one reference is the tensor's"),
+    HandleKey("cuda_ptr", "CUdeviceptr", "tensor", "first element; valid in the tensor's context"),
     HandleKey("av_frame", "AVFrame*", "frame", "owned by the av.VideoFrame or av.AudioFrame"),
     HandleKey("gst_buffer", "GstBuffer*", "frame", "one reference is the frame's"),
     HandleKey("va_display", "VADisplay", "context", "owned by the context that opened it"),
@@ -238,6 +239,9 @@ _KEYS = (
     HandleKey("ze_context", "ze_context_handle_t", "context", "owned by its creator"),
     HandleKey("sycl_queue", "sycl::queue*", "context", "owned by the Python object"),
     HandleKey("d3d11_device", "ID3D11Device*", "context", "one reference is the context's"),
+    HandleKey("cuda_context", "CUcontext", "context", "owned by its creator or the driver"),
+    HandleKey("cuda_device", "CUdevice", "context", "the device's ordinal; it has no owner"),
+    HandleKey("cuda_stream", "CUstream", "context", "what orders the work on the context's memory"),
 )
 
 HANDLE_KEYS: dict[str, HandleKey] = {key.name: key for key in _KEYS}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Between FFmpeg's frames in CUDA memory and CUDA memory itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from samebytes.errors import LayoutError
+from samebytes.formats import ImageInfo
+from samebytes.plugins import (
+    Access,
+    Frame,
+    MemoryMapper,
+    Refused,
+    Storage,
+    Tensor,
+    TensorInfo,
+)
+
+from .cuda_planes import cuda_planes_of
+from .memory_edges import reference_to
+from .objects import described
+
+if TYPE_CHECKING:
+    from .device import HardwareDevice
+
+__all__ = ["CUDAFrameToCUDA", "CUDAToCUDAFrame"]
+
+
+class CUDAFrameToCUDA(MemoryMapper):
+    """ffmpeg:CUDA -> cuda: the planes by their pointers, with FFmpeg's pitches.
+
+    They have a reference of their own to the AVFrame's buffers: while it lives, FFmpeg's pool does
+    not use them again.
+    """
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A native array of the target's for each plane.
+
+        Raises:
+            LayoutError: the frame was given back meanwhile.
+            Refused: the target is another CUDA context.
+        """
+        target: Any = self.target
+        _check_context(self.source, target)
+        found = described(item.native)
+        keep = reference_to(item.native, found)
+        natives, storage = target.import_planes(
+            cuda_planes_of(found),
+            keep=keep,
+            stream=self.source.handle("cuda_stream"),
+            readonly=access == "r",
+        )
+        return natives, None, storage
+
+
+class CUDAToCUDAFrame(MemoryMapper):
+    """cuda -> ffmpeg:CUDA: an AV_PIX_FMT_CUDA frame over the planes of a frame.
+
+    The memory is kept until FFmpeg has released the frame.
+    """
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """The frame; the memory is the source's, so there is nothing to give back.
+
+        Raises:
+            Refused: FFmpeg has no such frames, or the target is another CUDA context.
+        """
+        device: HardwareDevice = self.target  # type: ignore[assignment]  # the node's class
+        image = item.meta.info
+        if not isinstance(image, ImageInfo):
+            raise Refused("FFmpeg's CUDA frames are images")
+        _check_context(self.source, device)
+        try:
+            places = [_place(plane) for plane in item.planes]
+            pool = device.pool_of(image)
+        except LayoutError as error:
+            raise Refused(str(error)) from error
+        # FFmpeg's stream waits for what is pending, and the CPU for nothing.
+        self.source.order(item, device.handle("cuda_stream"))
+        held = item.native, item.storage
+        native = pool.over(places, held, item.meta, readonly=access == "r")
+        return native, None, None
+
+
+def _check_context(source: Any, target: Any) -> None:
+    if source.handle("cuda_context") != target.handle("cuda_context"):
+        raise Refused(
+            "the memory belongs to another CUDA context: derive the target from the frame's "
+            "context, as frame.map() does with a name"
+        )
+
+
+def _place(plane: Tensor) -> tuple[int, int, int]:
+    """Address, bytes from row to row, and bytes from the first to the end of the last row."""
+    info = plane.info
+    strides = info.strides
+    if strides is None or info.extent[0] < 0:
+        raise LayoutError("FFmpeg's CUDA frames lie in rows, the first one first")
+    row = TensorInfo(info.dtype, info.shape[1:])
+    if strides[1:] != row.strides:
+        raise LayoutError(f"the rows of {info} have gaps, which FFmpeg's frames cannot have")
+    pitch = strides[0] if info.shape[0] > 1 else row.nbytes
+    return plane.handle("cuda_ptr"), pitch, info.extent[1]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of a framework that uses it on a stream of its own, and takes it back to use it again.
+
+A decoder's pool is one: a surface that nobody holds is written to by the next picture. To wait on
+the CPU before each is given back would cost the time in which the GPU could work ahead. So the
+framework's stream waits for the streams of those who got the memory, as far as these are known and
+are sure to exist: the legacy default stream, and those that callers passed to `map(queue=)`, which
+are held. For everybody else the CPU waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from samebytes import TensorInfo
+from samebytes.errors import NativeError
+from samebytes.plugins import ordering_queue
+
+from ._array import CudaArray
+from ._driver import LEGACY_STREAM
+from ._streams import follow, handle_of, precede
+from ._use import CudaStorage, ended_with_context, give_back
+
+if TYPE_CHECKING:
+    from ._context import CudaContext
+
+__all__ = ["Visit", "visiting"]
+
+
+class _Uses:
+    """The streams on which memory is used, and that of the framework that it belongs to."""
+
+    def __init__(self, context: CudaContext, lender: int, keep: object) -> None:
+        self.context = context
+        self.lender = lender
+        self.keep: list[object] = [keep]
+        # By handle: what the caller passed, so that the stream lives as long.
+        self.queues: dict[int, Any] = {}
+        self.anywhere = False
+
+    def settle(self) -> None:
+        """Let the framework's stream wait for all who use the memory."""
+        if self.anywhere:
+            self.context.synchronize()
+            return
+        for handle in list(self.queues):
+            precede(self.context, handle)
+        follow(self.context, self.lender)
+
+    def end(self) -> None:
+        """Give the memory back to the framework."""
+        try:
+            self.settle()
+        except NativeError as error:
+            if not ended_with_context(error):
+                # Where this thread cannot call CUDA, the next one that can gives it back.
+                give_back(self.context, [self.keep.clear])
+                return
+        self.keep.clear()
+
+
+class Visit(CudaStorage):
+    """Memory of another framework.
+
+    Attributes:
+        uses: who uses it.
+    """
+
+    __slots__ = ("uses",)
+
+    uses: _Uses
+
+    def hand_out(self, stream: int | None = None) -> None:
+        """Note that somebody gets the memory."""
+        if stream == LEGACY_STREAM or stream in self.uses.queues:
+            return
+        self.uses.anywhere = True
+        super().hand_out()
+
+
+def visiting(
+    context: CudaContext,
+    places: Sequence[tuple[int, TensorInfo]],
+    keep: object,
+    stream: int,
+    readonly: bool,
+) -> tuple[tuple[CudaArray, ...], Visit]:
+    """See `CudaContext.import_planes`."""
+    lender = stream or LEGACY_STREAM
+    precede(context, lender)  # before there is an owner, whose end would fail by the same stream
+    uses = _Uses(context, lender, keep)
+    flush = None if readonly else uses.settle
+    pin = Visit(uses.end, holds=uses, wait=context.finish, flush=flush, at_exit=True)
+    pin.context, pin.handed_out, pin.uses = context, False, uses
+    queue = ordering_queue()
+    if queue is not None:
+        handle = handle_of(queue)
+        follow(context, handle)
+        uses.queues[handle] = queue
+    make = partial(CudaArray, context)
+    arrays = tuple(make(address, info, "device", pin, readonly) for address, info in places)
+    return arrays, pin

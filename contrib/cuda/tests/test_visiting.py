@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of a framework that has a stream of its own, and that uses its memory again."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from samebytes import TensorInfo
+from samebytes.errors import DeviceMismatchError
+from samebytes_cuda import CudaContext, CudaTensor
+from samebytes_cuda._array import CudaArray
+
+from .conftest import Gpu
+
+ordering = pytest.mark.ordering
+BYTES = 1 << 16
+
+
+class Pool:
+    """A framework with one piece of memory, which says when it has that back."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self.stream = gpu.stream()
+        self.address = gpu.allocate(BYTES)
+        self.back = 0
+
+    def lend(self, context: CudaContext, *, readonly: bool = False) -> CudaArray:
+        """The memory as an array."""
+        places = [(self.address, TensorInfo("uint8", (BYTES,)))]
+        (array,), _ = context.import_planes(
+            places, keep=Kept(self), stream=self.stream, readonly=readonly
+        )
+        return array
+
+    def seen(self) -> Any:
+        """A copy of the bytes as the framework's own stream sees them next."""
+        data = np.empty(BYTES, np.uint8)
+        self.gpu.do("cuMemcpyDtoHAsync", data.ctypes.data, self.address, BYTES, self.stream)
+        self.gpu.do("cuStreamSynchronize", self.stream)
+        return data
+
+
+class Kept:
+    """Gives the memory back when it is dropped."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def __del__(self) -> None:
+        self.pool.back += 1
+
+
+@pytest.fixture
+def pool(gpu: Gpu) -> Any:
+    made = Pool(gpu)
+    made.seen()  # what is slow at first use would hide that nothing is ordered
+    yield made
+    gpu.synchronize()
+    gpu.free(made.address)
+
+
+@ordering
+def test_what_the_framework_enqueued_comes_first(
+    gpu: Gpu, pool: Pool, context: CudaContext
+) -> None:
+    with gpu.stays_busy(pool.stream):
+        gpu.set_later(pool.address, 7, BYTES, pool.stream)
+        array = pool.lend(context)
+    assert (np.asarray(CudaTensor.wrap(array).map("cpu", copy=True)) == 7).all()
+
+
+@ordering
+def test_work_on_the_default_stream_comes_before_the_next_use(
+    gpu: Gpu, pool: Pool, context: CudaContext
+) -> None:
+    """And the CPU does not wait for it."""
+    home = 1
+    array = pool.lend(context)
+    capsule = array.__dlpack__(stream=home)
+    with gpu.stays_busy(home):
+        gpu.set_later(pool.address, 9, BYTES, home)
+        del capsule, array
+        assert pool.back == 1
+    assert (pool.seen() == 9).all()
+
+
+@ordering
+def test_a_stream_that_nobody_holds_is_waited_for(
+    gpu: Gpu, pool: Pool, context: CudaContext
+) -> None:
+    """It may be gone when the memory is given back."""
+    consumer = gpu.stream()
+    array = pool.lend(context)
+    capsule = array.__dlpack__(stream=consumer)
+    gpu.set_later(pool.address, 5, BYTES, consumer)
+    del capsule, array
+    assert pool.back == 1
+    assert (gpu.peek(pool.address, BYTES) == 5).all()
+
+
+@ordering
+def test_publishing_orders_writes_before_the_framework(
+    gpu: Gpu, pool: Pool, context: CudaContext
+) -> None:
+    array = pool.lend(context)
+    gpu.set_later(pool.address, 4, BYTES, 1)
+    assert array.pin.flush is not None
+    array.pin.flush()
+    assert pool.back == 0
+    assert (pool.seen() == 4).all()
+
+
+def test_it_is_given_back_with_its_last_holder(pool: Pool, context: CudaContext) -> None:
+    array = pool.lend(context, readonly=True)
+    assert array.pin.flush is None
+    capsules = [array.__dlpack__(stream=1, max_version=(1, 0)) for _ in range(2)]
+    del array
+    assert pool.back == 0
+    capsules.clear()
+    assert pool.back == 1
+
+
+def test_dropped_in_a_function_of_a_stream(gpu: Gpu, pool: Pool, context: CudaContext) -> None:
+    """Which cannot call CUDA: the memory goes back when a thread can that calls samebytes."""
+    held: list[Any] = [pool.lend(context)]
+    held[0].__cuda_array_interface__  # noqa: B018 - hands it out
+    callback: Callable[[], None] = held.clear
+    run_in_stream(gpu, callback)
+    assert pool.back == 0
+    context.allocate((1,))  # gives back, as it ends
+    assert pool.back == 1
+
+
+def run_in_stream(gpu: Gpu, function: Callable[[], None]) -> None:
+    """Have a stream call a function of Python."""
+    made = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: function())
+    launch = ctypes.CDLL("libcuda.so.1").cuLaunchHostFunc
+    launch.argtypes = [ctypes.c_void_p] * 3
+    stream = gpu.stream()
+    gpu.ok(gpu.driver.cuCtxPushCurrent(gpu.context))
+    try:
+        assert launch(stream, ctypes.cast(made, ctypes.c_void_p), None) == 0
+    finally:
+        gpu.driver.cuCtxPopCurrent()
+    wait = ctypes.CDLL("libcuda.so.1").cuStreamSynchronize
+    wait.argtypes = [ctypes.c_void_p]
+    assert wait(stream) == 0
+
+
+def test_streams_of_nobody(gpu: Gpu, context: CudaContext) -> None:
+    place = [(gpu.allocate(1), TensorInfo("uint8", (1,)))]
+    with pytest.raises(DeviceMismatchError):
+        context.import_planes(place, keep=None, stream=0xDEAD0, readonly=True)
+    gpu.free(place[0][0])
