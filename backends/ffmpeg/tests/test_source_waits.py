@@ -127,3 +127,15 @@ def test_a_start_behind_the_end_gives_nothing(ending: str, clip: Path, tmp_path:
     codec = "flv" if ending == "flv" else "mpeg4"
     el.Pipeline(FFmpegSource(clip, frames=20), el.create("ffmpeg.sink", made, codec=codec)).run()
     assert el.Pipeline(FFmpegSource(made, start=100)).run().of("ffmpeg.source").frames_out == 0
+
+
+@pytest.mark.parametrize("ending", ["mkv", "mp4"])
+def test_a_file_says_how_many_frames_there_are(ending: str, clip: Path, tmp_path: Path) -> None:
+    made = tmp_path / f"made.{ending}"
+    el.Pipeline(FFmpegSource(clip), el.create("ffmpeg.sink", made, codec="mpeg4")).run()
+    expected: dict[str, dict[str, Any]] = {
+        "48": {}, "24": {"start": 0.8}, "7": {"frames": 7}, "None": {"loop": True},
+    }  # fmt: skip
+    for count, parameters in expected.items():
+        with el.Pipeline(FFmpegSource(made, **parameters)).start(threads=0) as out:
+            assert str(out.progress().frames_expected) == count

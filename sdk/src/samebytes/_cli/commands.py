@@ -18,7 +18,7 @@ from typing import NoReturn, Protocol, cast
 from .._plugins.distributions import Entry, entries, install_hint
 from .._plugins.loading import call
 from ..errors import PluginLoadError, UnknownNameError
-from . import bench, check_plugin, doctor, graph, listing, new_backend, routing
+from . import bench, check_plugin, doctor, graph, listing, new_backend, routing, run
 
 __all__ = ["GROUP", "Command", "CommandModule", "available"]
 
@@ -57,6 +57,7 @@ class Command:
 def available() -> dict[str, Command]:
     """Every command by name, ours first. Imports no module of another distribution."""
     own: dict[str, CommandModule] = {
+        "run": run,
         "list": listing,
         "doctor": doctor,
         "route": routing,

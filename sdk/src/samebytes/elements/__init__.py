@@ -25,6 +25,7 @@ from samebytes.elements._media import Audio, FrameInfo, Image, Media, Tensors, s
 from samebytes.elements._parameters import Doc, Parameter
 from samebytes.elements._pipeline import Pipeline, Running
 from samebytes.elements._pool import FramePool
+from samebytes.elements._progress import Progress
 from samebytes.elements._statistics import ElementStatistics, Latency, Statistics
 from samebytes.elements._timeline import Timeline
 from samebytes.elements._watch import Clock
@@ -43,6 +44,7 @@ __all__ = [
     "Media",
     "Parameter",
     "Pipeline",
+    "Progress",
     "Range",
     "Running",
     "Sink",

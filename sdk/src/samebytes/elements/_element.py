@@ -294,6 +294,13 @@ class Source(Element):
         """
         return wanted
 
+    def frames_expected(self) -> int | None:
+        """The number of frames that it will give in all, as far as it knows; None if it does not.
+
+        Asked once, when it is open: for a display of progress, so about right is good enough.
+        """
+        return None
+
     def read(self) -> Any:
         """The next frame, a samebytes.Frame or a native one; None at the end of the stream."""
         raise NotImplementedError(f"{type(self).__name__} must define read()")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
 from typing import Any, ClassVar, overload
 
@@ -54,6 +54,9 @@ class _SourceOfIterable(Source):
     def open(self, context: Any) -> None:
         super().open(context)
         self._iterator = iter(self._frames)
+
+    def frames_expected(self) -> int | None:
+        return len(self._frames) if isinstance(self._frames, Sized) else None
 
     def read(self) -> Any:
         return next((one for one in self._iterator if one is not None), None)

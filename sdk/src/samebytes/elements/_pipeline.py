@@ -28,6 +28,7 @@ from ._graph import Graph
 from ._here import frames_here
 from ._negotiation import Negotiation
 from ._plan import Plan
+from ._progress import Progress
 from ._run import Run
 from ._statistics import Statistics
 from ._stop_on import check_signals, end_on, forget, seen
@@ -337,6 +338,10 @@ class Running:
     def ended_early(self) -> dict[int, ElementError]:
         """The errors of sources that ended their streams, by stream: `on_error="end-stream"`."""
         return dict(self._run.ended_early)
+
+    def progress(self) -> Progress:
+        """The frames read so far, and where the sources know it, those in all and the time left."""
+        return self._run.progress()
 
     @property
     def seconds_still(self) -> float:

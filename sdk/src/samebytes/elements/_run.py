@@ -15,6 +15,7 @@ from ._graph import Graph, Step
 from ._journal import Journal
 from ._negotiation import Negotiation
 from ._plan import Plan
+from ._progress import Progress, progress_of
 from ._source import Reader
 from ._stage import Stage
 from ._statistics import Arrivals, Statistics
@@ -68,6 +69,7 @@ class Run:
         self._touched: list[Step] = []
         # Set when somebody stops it: nothing is read any more.
         self.stopping = False
+        self._expected: int | None = None
         self._interrupted: set[Step] = set()
         self._interrupting: ElementError | None = None
 
@@ -90,6 +92,8 @@ class Run:
                 stage.hold_at_most(min(pools) - 1 if pools else None)
             for step in self.graph:
                 self._open(step, plan.context_of(step))
+            counts = [reader.expected() for reader in self.readers]
+            self._expected = None if None in counts else sum(filter(None, counts))
         except BaseException as error:
             self.close(failed=True)
             self.journal.failed_to_open(error, asked=self.stopping)
@@ -225,6 +229,10 @@ class Run:
     def arrived(self, frame: Frame) -> None:
         """A frame came to the end of the main line. One thread says so."""
         self._arrivals.add(frame._origin[1])
+
+    def progress(self) -> Progress:
+        """The frames that the sources have given, and those that they will give."""
+        return progress_of([reader.meter for reader in self.readers], self._expected)
 
     def statistics(
         self,

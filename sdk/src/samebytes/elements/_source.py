@@ -93,6 +93,19 @@ class Reader:
         said = None if info is None else info.pool
         return source.pool_size if said is None else said
 
+    def expected(self) -> int | None:
+        """The number of frames that the open source expects to give; None if it does not know.
+
+        Raises:
+            ElementError: the source raised.
+        """
+        source = self.step.element
+        assert isinstance(source, Source)
+        try:
+            return source.frames_expected()
+        except Exception as error:
+            throw(self.step.failed(error, "frames_expected"))
+
     def read(self) -> Frame | None:
         """The next frame; None at the end of the stream.
 

@@ -44,6 +44,10 @@ class Connection:
         """As of the Input."""
         return self._reading.info()
 
+    def frames(self) -> int | None:
+        """As of the Input."""
+        return self._reading.frames()
+
     def read(self) -> av.VideoFrame | None:
         """As of the Input; GivenUpError after `wake()`."""
         return self._aside.call(self._reading.read)

@@ -106,6 +106,23 @@ class Input:
             raise self._fail(f"its frames cannot be used: {error}") from error
         return FrameInfo("image", "ffmpeg", format_, context.width, context.height, rate=self._said)
 
+    def frames(self) -> int | None:
+        """The number of frames from `start` on, by what the file says; None if it says nothing."""
+        stream, container = self._stream, self._container
+        rate = self._said
+        if stream.duration:
+            seconds: Fraction | None = stream.duration * Fraction(stream.time_base)
+        else:  # Matroska says it of the whole file, in microseconds
+            seconds = Fraction(container.duration, av.time_base) if container.duration else None
+        count: int | None = stream.frames or None
+        if count is None and seconds and rate:
+            count = round(seconds * rate)
+        if count is None or not self._start:
+            return count
+        if not seconds:
+            return None
+        return max(round(count * (1 - Fraction(self._start) / seconds)), 0)
+
     def read(self) -> av.VideoFrame | None:
         """The next frame; None at the end. Raises what PyAV raises."""
         found = next(self._frames, None)

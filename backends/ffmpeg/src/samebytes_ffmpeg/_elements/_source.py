@@ -88,6 +88,12 @@ class FFmpegSource(Source):
         self._timeline, self._given, self._ended = Timeline(live=self.live), 0, False
         return self._connected().info()
 
+    def frames_expected(self) -> int | None:
+        """As many as its file says that there are, or `frames` if that is less."""
+        source = None if self.live or self.loop else self._input
+        known = None if source is None else source.frames()
+        return min((n for n in (known, self.frames) if n is not None), default=None)
+
     def read(self) -> av.VideoFrame | None:
         """The next frame, with its own time."""
         if self._ended or self._stopping or self._given == self.frames:

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress on a terminal: a bar, the frames in all and the time left, where they are known."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..elements import Running
+
+__all__ = ["shown_progress"]
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[Callable[[Running], None]]:
+    """A function that shows how far a pipeline is, on standard error.
+
+    Where that is not a terminal, or rich is not installed, it shows nothing.
+
+    Args:
+        quiet: show nothing anyway.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield _nothing
+        return
+    try:
+        from rich import progress
+        from rich.console import Console
+    except ImportError:
+        yield _nothing
+        return
+    columns = (
+        progress.TextColumn("frames"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, rate="")
+
+        def show(running: Running) -> None:
+            at = running.progress()
+            bar.update(task, completed=at.frames_read, total=at.frames_expected)
+            if at.frames_read % 10 == 0:  # it sorts all durations
+                bar.update(task, rate=f"{running.statistics()[0].fps:.1f}/s")
+
+        yield show
+
+
+def _nothing(running: Running) -> None:
+    """Show nothing."""

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samebytes run`: run a pipeline of a Python file until it ends, or is asked to."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .doctor import seconds
+from .pipeline_file import pipeline_in
+from .progress import shown_progress
+
+if TYPE_CHECKING:
+    from ..elements import Running
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "run a pipeline that a Python file makes, as a program or as a service"
+
+_LEVELS = ("debug", "info", "warning", "error")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "pipeline",
+        metavar="FILE[:NAME]",
+        help="a Python file or module, and the pipeline in it, or a function that returns one "
+        "(pipeline)",
+    )
+    parser.add_argument("--explain", action="store_true", help="show the plan, and run nothing")
+    parser.add_argument("--frames", type=_count, metavar="N", help="stop after so many frames")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="as of start() (1)")
+    parser.add_argument("--queue", type=int, default=4, metavar="N", help="as of start() (4)")
+    parser.add_argument("--when-full", default="wait", metavar="POLICY", help="as of start()")
+    parser.add_argument("--on-error", default="stop", metavar="POLICY", help="as of start()")
+    parser.add_argument("--json", action="store_true", help="print the statistics as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress and no statistics")
+    parser.add_argument(
+        "--log", choices=_LEVELS, default="warning", help="what to log on stderr (warning)"
+    )
+    parser.add_argument(
+        "--listen",
+        metavar="[HOST:]PORT",
+        help="serve /healthz, and /metrics for Prometheus; HOST is 127.0.0.1 if it is left out",
+    )
+    parser.add_argument(
+        "--still",
+        type=seconds,
+        default=60.0,
+        metavar="S",
+        help="how many seconds without a frame are unhealthy (60)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it. SIGTERM and Ctrl-C end the streams, so that files are finished."""
+    pipe = pipeline_in(options.pipeline)
+    if options.explain:
+        print(pipe.explain())
+        return 0
+    import logging
+
+    from .service import Service
+
+    with (
+        _leaves_on_sigterm(),
+        shown_progress(quiet=options.quiet) as show,
+        Service(options.listen, options.pipeline, options.still) as service,
+    ):
+        # Afterwards: what is logged comes above the bar.
+        logging.basicConfig(
+            level=options.log.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+        )
+        started = pipe.start(
+            threads=options.threads,
+            queue=options.queue,
+            when_full=options.when_full,
+            on_error=options.on_error,
+            stop_on=(signal.SIGTERM, signal.SIGINT),
+        )
+        with started as running:
+            service.watch(running)
+            _take(running, options.frames, show)
+        statistics = running.statistics()
+    if options.json:
+        print(json.dumps(statistics.as_dict(), indent=2))
+    elif not options.quiet:
+        print(statistics)
+    # Who sends SIGTERM, as systemd and Docker do, asks for this end; Ctrl-C breaks off.
+    return 130 if running.stopped_by == signal.SIGINT else 0
+
+
+def _take(running: Running, frames: int | None, show: Any) -> None:
+    number = 0
+    # No variable holds a frame: a pool may have few of them.
+    while number != frames and next(running, None) is not None:
+        number += 1
+        show(running)
+    for stream, error in running.ended_early.items():
+        print(f"samebytes: stream {stream} ended early: {error}", file=sys.stderr)
+
+
+@contextmanager
+def _leaves_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM end what starts, as Ctrl-C does; the pipeline has its own handler afterwards.
+
+    Without a handler it ends nothing where this is the first process of a container.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(*_: object) -> None:
+        sys.exit(128 + signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
