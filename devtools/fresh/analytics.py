@@ -8,12 +8,11 @@ from devtools.results import Result
 from devtools.workspace import CommandError
 
 SUITE = "trixie"
-_CHECKS = ("analytics_checks.py", "analytics_mask_checks.py")
 _FOLDER = "contrib/gstreamer/tests"
+_CHECKS = [f"{_FOLDER}/analytics_{part}checks.py" for part in ("", "mask_", "newer_")]
 _PARTS = ("sdk", "mappers", "contrib/gstreamer")
 _PACKAGES = (
-    *("python3-gi", "python3-numpy", "python3-pluggy", "python3-importlib-metadata"),
-    *("python3-pytest", "python3-hatchling"),
+    *("python3-gi", "python3-numpy", "python3-pluggy", "python3-pytest", "python3-hatchling"),
     *("gir1.2-gstreamer-1.0", "gir1.2-gst-plugins-base-1.0", "gir1.2-gst-plugins-bad-1.0"),
     "gstreamer1.0-plugins-base",
     *("libpangocairo-1.0-0", "fonts-dejavu-core"),
@@ -22,8 +21,10 @@ _PACKAGES = (
 _UNPACKED = ("gstreamer1.0-plugins-good", "gstreamer1.0-plugins-bad")
 _SECONDS = 300
 
+# Debian packages importlib-metadata no longer, from its fourteenth release on.
 _INSTALL = f"""
 set -e
+python3 -m pip install --quiet --break-system-packages --root-user-action=ignore importlib-metadata
 python3 -m pip install --quiet --break-system-packages --root-user-action=ignore \\
     --no-deps --no-index --no-build-isolation {" ".join(f"./{part}" for part in _PARTS)}
 cd /tmp
@@ -50,11 +51,9 @@ def analytics(suite: str = SUITE) -> list[Result]:
         root.install(_PACKAGES)
         ended = root.run(["sh", "-c", _INSTALL])
         if not ended.status:
-            # A folder of their own: the checkout's conftest.py is for the machine that has all.
-            files = " ".join(f"{_FOLDER}/{name}" for name in _CHECKS)
-            command = f"mkdir -p /tmp/checks/tests && cp {files} /tmp/checks/tests && "
-            command += "cd /tmp/checks && exec python3 -m pytest -q --import-mode=importlib "
-            command += " ".join(f"tests/{name}" for name in _CHECKS)
+            # The checkout's conftest.py and settings are for the machine that has all.
+            options = "-q --noconftest -c /dev/null --rootdir . --import-mode=importlib"
+            command = f"exec python3 -m pytest {options} {' '.join(_CHECKS)}"
             ended = root.run(["timeout", str(_SECONDS), "sh", "-c", command])
     seconds = time.monotonic() - began
     name = f"fresh ({suite}) analytics"

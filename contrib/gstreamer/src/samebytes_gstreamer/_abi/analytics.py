@@ -11,6 +11,7 @@ from ctypes import (
     c_int,
     c_size_t,
     c_uint,
+    c_uint8,
     c_uint64,
     c_void_p,
 )
@@ -20,12 +21,14 @@ from .gstreamer import GstMeta
 __all__ = [
     "ANALYTICS",
     "ANY_RELATION",
+    "GST_ANALYTICS_KEYPOINT_DIMENSIONS_2D",
     "GST_ANALYTICS_REL_TYPE_CONTAIN",
     "GST_ANALYTICS_REL_TYPE_IS_PART_OF",
     "GST_ANALYTICS_REL_TYPE_N_TO_N",
     "GST_ANALYTICS_REL_TYPE_RELATE_TO",
     "GST_SEGMENTATION_TYPE_INSTANCE",
     "GST_SEGMENTATION_TYPE_SEMANTIC",
+    "KEYPOINTS",
     "ORIENTED",
     "RELATION_META_API_NAME",
     "SEGMENTATION",
@@ -54,6 +57,10 @@ ANY_RELATION = 2**31 - 1
 GST_SEGMENTATION_TYPE_SEMANTIC = 0
 GST_SEGMENTATION_TYPE_INSTANCE = 1
 """gst/analytics/gstanalyticssegmentationmtd.h: GstSegmentationType."""
+
+
+GST_ANALYTICS_KEYPOINT_DIMENSIONS_2D = 2
+"""gst/analytics/gstanalyticskeypointmtd.h: GstAnalyticsKeypointDimensions."""
 
 
 class GstAnalyticsMtd(Structure):
@@ -89,7 +96,7 @@ class GstTensor(Structure):
 
 _MTD = POINTER(GstAnalyticsMtd)
 _INT, _FLOAT, _UINT64 = POINTER(c_int), POINTER(c_float), POINTER(c_uint64)
-_UINT = POINTER(c_uint)
+_UINT, _BYTES = POINTER(c_uint), POINTER(c_uint8)
 
 ANALYTICS = {
     # gst/analytics/gstanalyticsmeta.h
@@ -155,4 +162,22 @@ SEGMENTATION = {
     ),
     # gst/analytics/gstanalyticsclassificationmtd.h
     "gst_analytics_relation_meta_add_cls_mtd": (c_int, c_void_p, c_size_t, _FLOAT, _UINT, _MTD),
+}  # fmt: skip
+
+KEYPOINTS = {
+    # gst/analytics/gstanalyticsmeta.h
+    "gst_analytics_mtd_get_mtd_type": (c_size_t, _MTD),
+    "gst_analytics_mtd_get_semantic_tag": (c_void_p, _MTD),  # since 1.30, as what follows
+    # gst/analytics/gstanalyticsgroupmtd.h
+    "gst_analytics_group_mtd_get_mtd_type": (c_size_t,),
+    "gst_analytics_group_mtd_get_member_count": (c_size_t, _MTD),
+    "gst_analytics_group_mtd_get_member": (c_int, _MTD, c_size_t, _MTD),
+    # gst/analytics/gstanalyticskeypointmtd.h
+    "gst_analytics_keypoint_mtd_get_mtd_type": (c_size_t,),
+    "gst_analytics_keypoint_mtd_get_position": (c_int, _MTD, _INT, _INT, _INT, _INT),
+    "gst_analytics_keypoint_mtd_get_confidence": (c_int, _MTD, _FLOAT),
+    "gst_analytics_relation_meta_add_keypoints_group": (
+        c_int, c_void_p, c_char_p, c_int, c_size_t, _INT, c_size_t, _FLOAT, _BYTES, c_size_t,
+        _INT, _MTD,
+    ),
 }  # fmt: skip

@@ -9,11 +9,18 @@ from typing import Any
 
 from samebytes.errors import MissingDependencyError
 
-from .._abi.analytics import ANALYTICS, ORIENTED, SEGMENTATION, TENSORS
+from .._abi.analytics import ANALYTICS, KEYPOINTS, ORIENTED, SEGMENTATION, TENSORS
 from .._install_hints import ANALYTICS_LIBRARY
 from .._libraries import load
 
-__all__ = ["analytics", "check_analytics", "oriented", "segmentation", "tensor_functions"]
+__all__ = [
+    "analytics",
+    "check_analytics",
+    "keypoints",
+    "oriented",
+    "segmentation",
+    "tensor_functions",
+]
 
 _LIBRARY = "libgstanalytics-1.0.so.0"
 
@@ -31,6 +38,12 @@ def check_analytics() -> None:
         MissingDependencyError: this GStreamer lacks the library, or functions of it.
     """
     load(_LIBRARY, ANALYTICS, ANALYTICS_LIBRARY)
+
+
+@cache
+def keypoints() -> Any:
+    """The functions for groups of key points, or None before GStreamer 1.30."""
+    return _or_none(KEYPOINTS)
 
 
 @cache

@@ -21,9 +21,10 @@ from .._abi.analytics import (
     GST_ANALYTICS_REL_TYPE_IS_PART_OF,
     GstAnalyticsMtd,
 )
-from .functions import analytics, oriented, segmentation
+from .functions import analytics, keypoints, oriented, segmentation
 from .labels import label_of
 from .masks import Mask, place_masks, read_mask
+from .points import Points, place_points, read_points
 
 __all__ = ["MOST_RESULTS", "Analytics", "read_analytics"]
 
@@ -56,7 +57,7 @@ def read_analytics(
     Args:
         meta: the meta of a buffer that the caller holds.
         left, top: the origin of the returned regions, in pixels of the whole picture.
-        size: width and height of the picture, without which masks are not read.
+        size: width and height of the picture, without which masks and key points are not read.
     """
     found = Analytics()
     library = analytics() if meta else None
@@ -65,45 +66,71 @@ def read_analytics(
     regions: dict[int, Region] = {}
     entries: dict[int, Entry] = {}
     masks: dict[int, Mask] = {}
+    groups: dict[int, Points] = {}
+    points: set[int] = set()
     classes: dict[int, list[int]] = {}
-    segmented = segmentation() if size is not None else None
-    segments = segmented.gst_analytics_segmentation_mtd_get_mtd_type() if segmented else None
+    kinds = _kinds(library, masks=size is not None)
+    names: dict[int, str] = {}
     count = min(library.gst_analytics_relation_get_length(meta), MOST_RESULTS)
-    detection = library.gst_analytics_od_mtd_get_mtd_type()
-    classification = library.gst_analytics_cls_mtd_get_mtd_type()
-    tracking = library.gst_analytics_tracking_mtd_get_mtd_type()
     for number in range(count):
         mtd = GstAnalyticsMtd()
         if not library.gst_analytics_relation_meta_get_mtd(meta, number, 0, byref(mtd)):
             continue
         kind = library.gst_analytics_mtd_get_mtd_type(byref(mtd))
-        if kind == detection:
-            region = _region(library, mtd, left, top)
-            if region is not None:
-                regions[number] = region
-        elif kind in (classification, tracking):
-            read = _classification if kind == classification else _object_id
-            entry = read(library, mtd)
-            if entry is not None:
-                entries[number] = entry
-            if kind == classification:
+        match kinds.get(kind):
+            case "detection":
+                _put(regions, number, _region(library, mtd, left, top))
+                continue
+            case "classification":
+                _put(entries, number, _classification(library, mtd))
                 classes[number] = _quarks(library, mtd)
-        elif kind == segments and (mask := read_mask(mtd, left, top)) is not None:
-            masks[number] = mask
-        else:
+                continue
+            case "tracking":
+                _put(entries, number, _object_id(library, mtd))
+                continue
+            case "mask":
+                _put(masks, number, read_mask(mtd, left, top))
+            case "group":
+                _put(groups, number, read_points(mtd))
+            case "point":
+                points.add(number)
+        if number not in masks and number not in groups:
             name = library.gst_analytics_mtd_type_get_name(kind) or b"?"
-            found.unknown.append(name.decode(errors="replace"))
-    found.unknown = list(dict.fromkeys(found.unknown))
+            names[number] = name.decode(errors="replace")
+    grouped = points & {member for group in groups.values() for member in group.members}
+    found.unknown = list(dict.fromkeys(names[n] for n in names if n not in grouped))
     relations = list(_relations(library, meta, count))
     placed = _relate(relations, regions, entries)
     found.regions = list(regions.values())
-    segmentations: list[Entry] = []
-    if masks and size is not None:
-        segmentations, used = place_masks(masks, relations, regions, classes, size)
+    others: list[Entry] = []
+    if size is not None:
+        others, used = place_masks(masks, relations, regions, classes, size)
+        others += place_points(groups, relations, regions, (left, top, *size))
         placed |= used
     found.entries = [entry for number, entry in entries.items() if number not in placed]
-    found.entries += segmentations
+    found.entries += others
     return found
+
+
+def _kinds(library: Any, *, masks: bool) -> dict[int, str]:
+    """The types that are read here: what each is."""
+    kinds = {
+        library.gst_analytics_od_mtd_get_mtd_type(): "detection",
+        library.gst_analytics_cls_mtd_get_mtd_type(): "classification",
+        library.gst_analytics_tracking_mtd_get_mtd_type(): "tracking",
+    }
+    segmented, pointed = segmentation(), keypoints()
+    if masks and segmented is not None:
+        kinds[segmented.gst_analytics_segmentation_mtd_get_mtd_type()] = "mask"
+    if masks and pointed is not None:
+        kinds[pointed.gst_analytics_group_mtd_get_mtd_type()] = "group"
+        kinds[pointed.gst_analytics_keypoint_mtd_get_mtd_type()] = "point"
+    return kinds
+
+
+def _put(found: dict[int, Any], number: int, item: Any) -> None:
+    if item is not None:
+        found[number] = item
 
 
 def _region(library: Any, mtd: GstAnalyticsMtd, left: int, top: int) -> Region | None:

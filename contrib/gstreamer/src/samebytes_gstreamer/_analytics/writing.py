@@ -25,6 +25,7 @@ from .._segmentation import Segmentation
 from .functions import analytics, check_analytics, oriented
 from .labels import quark_of
 from .masks import add_mask, add_segmentation, is_mask
+from .points import add_points, points_in
 from .reading import MOST_RESULTS
 from .tensors import add_tensors, remove_tensors
 
@@ -84,8 +85,9 @@ def add_analytics(
     if library is not None:
         add_tensors(buffer, entries)
     wanted = [entry for entry in entries if _is_said(entry)]
+    groups = [entry for entry in entries if size and points_in(entry) is not None]
     segmentations = [entry for entry in entries if size and isinstance(entry, Segmentation)]
-    if library is None or not (regions or wanted or segmentations):
+    if library is None or not (regions or wanted or segmentations or groups):
         return list(regions)
     meta = library.gst_buffer_add_analytics_relation_meta(buffer)
     if not meta:
@@ -94,6 +96,8 @@ def add_analytics(
     old = writer.add_regions(regions, left, top)
     for entry in wanted:
         writer.add_entry(entry)
+    for group in groups:
+        writer.add_points(group, (left, top, *(size or ())))
     for segmentation in segmentations:
         writer.add_segmentation(segmentation, size or (0, 0), (left, top))
     return list(regions) if _way[0] == "both" else old
@@ -175,6 +179,11 @@ class _Writer:
                 added = self._added(add_mask, entry, box)
                 if added is not None:  # both ways, as yolosegv8tensordec has it
                     self._relate(GST_ANALYTICS_REL_TYPE_RELATE_TO, added, number)
+            elif isinstance(entry, InferenceResult):
+                group = self.add_points(entry, _moved(*region.box, *origin))
+                if group is not None:  # as DL Streamer has it
+                    self._relate(GST_ANALYTICS_REL_TYPE_CONTAIN, number, group)
+                    self._relate(GST_ANALYTICS_REL_TYPE_IS_PART_OF, group, number)
             if added is not None:
                 self._relate(GST_ANALYTICS_REL_TYPE_RELATE_TO, number, added)
             said &= added is not None and not _says_more(entry)
@@ -191,6 +200,18 @@ class _Writer:
             return None
         add = self._library.gst_analytics_relation_meta_add_one_cls_mtd
         return self._added(add, 0.0 if entry.confidence is None else entry.confidence, quark)
+
+    def add_points(self, entry: Entry, box: tuple[int, ...]) -> int | None:
+        """Add a group of key points; its number, None if the entry is none or there is no room."""
+        points = points_in(entry)
+        if points is None:
+            return None
+        if self._room <= len(points):
+            _tell_no_room()
+            return None
+        group = self._added(add_points, entry, box)
+        self._room -= len(points) if group is not None else 0
+        return group
 
     def add_segmentation(
         self, entry: Segmentation, size: tuple[int, int], origin: tuple[int, int]

@@ -77,7 +77,7 @@ def register(
     )
     text = (made_of.__doc__ or kind).strip().partition("\n")[0]
     where = "Sink" if base is Writing else "Filter"
-    made.set_metadata(kind, where, text, made_of.__module__)
+    made.set_metadata(kind, where, text, made_of.__module__ or "")
     _add_template(made, "sink", Gst.PadDirection.SINK, taken)
     if base is not Writing:
         _add_template(made, "src", Gst.PadDirection.SRC, given)
