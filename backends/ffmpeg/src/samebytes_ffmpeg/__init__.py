@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._hardware.frame import HardwareFrame
     from ._hardware.objects import FFmpegHardwareFrame, FFmpegHardwarePlane
     from ._hardware.pool import HardwareFramePool
+    from ._hardware.vaapi_decoder import VAAPIDecoder
     from ._plane import FFmpegPlane
     from ._rows import whole_rows
 
@@ -30,6 +31,7 @@ __all__ = [
     "HardwareDevice",
     "HardwareFrame",
     "HardwareFramePool",
+    "VAAPIDecoder",
     "whole_rows",
 ]
 
@@ -43,6 +45,7 @@ _HOME = {
     "HardwareDevice": "._hardware.device",
     "HardwareFrame": "._hardware.frame",
     "HardwareFramePool": "._hardware.pool",
+    "VAAPIDecoder": "._hardware.vaapi_decoder",
     "FFmpegPlane": "._plane",
     "whole_rows": "._rows",
 }

@@ -50,9 +50,6 @@ class Element:
         concurrent: several threads may call it at the same time, each for another frame.
         one_stream: it can take the frames of one source only, such as what writes them one after
             another; a pipeline with several sources is refused. A text says what to do instead.
-        gives_parts: the frames that it gives are those that it takes, or parts of them, over the
-            same bytes (`Frame.crop`). Where an element after it writes, it is given frames that can
-            be written to.
         live: of a source: frames come when they come, and the next ones do not wait.
         may_copy: of an element that maps frames itself (`maps_to`): its user allowed it to copy.
             A property, where a parameter says so.
@@ -67,7 +64,6 @@ class Element:
     gives: ClassVar[Any] = same()
     concurrent: ClassVar[bool] = False
     one_stream: ClassVar[bool | str] = False
-    gives_parts: ClassVar[bool] = False
     live: ClassVar[bool] = False
     may_copy: ClassVar[bool] = False
     # What users implement: it raises ClosedError after close().

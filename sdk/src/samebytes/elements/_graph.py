@@ -58,7 +58,7 @@ class Step:
             return ()
         others = [repr(step.name) for step in before.after if step is not self]
         others += ["the program"] if before.comes_out else []
-        return (*others, *(before.shares if before.leads_on else ()))
+        return (*others, *(before.shares if before.passes_on else ()))
 
     @property
     def writes(self) -> bool:
@@ -77,16 +77,6 @@ class Step:
         reads = any(taken.access == "r" for taken in element._takes)
         kept = isinstance(element, Sink | TransformInplace) or element._gives is None
         return kept and reads
-
-    @property
-    def leads_on(self) -> bool:
-        """True if the bytes of the frames that it gives are those that it takes."""
-        return self.passes_on or self.element.gives_parts
-
-    @property
-    def is_written_after(self) -> bool:
-        """True if it gives parts of the frames that it takes, and a step after it writes there."""
-        return self.element.gives_parts and _is_written(self.after)
 
     def failed(
         self,
@@ -216,4 +206,4 @@ class Graph:
 
 
 def _is_written(steps: Sequence[Step]) -> bool:
-    return any(step.writes or (step.leads_on and _is_written(step.after)) for step in steps)
+    return any(step.writes or (step.passes_on and _is_written(step.after)) for step in steps)

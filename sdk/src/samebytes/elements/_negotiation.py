@@ -34,8 +34,6 @@ __all__ = ["Link", "Negotiation"]
 
 _COPY = 10_000.0
 """The cost of a copy, as in routes."""
-_PARTLY = 0.9 * _COPY
-"""The cost of a copy of a part of the frame: less than of all of it."""
 
 
 @dataclass(slots=True)
@@ -248,7 +246,7 @@ class Negotiation:
         element = step.element
         element._contexts = self.contexts
         self.settle_on(given)
-        for taken in _patterns(step):
+        for taken in element._takes:
             reason = taken.why_not(given)
             why = _why_private(step, taken, frame)
             private = bool(why)
@@ -257,9 +255,8 @@ class Negotiation:
             if reason is not None:
                 yield _Option(inf, taken, "", private, f"{taken}: {reason}")
                 continue
-            extra = self._cost_of_rest(step, given, taken) + (_COPY if private else 0.0)
-            if taken.access == "r" and step.is_written_after:
-                extra += _PARTLY  # who writes needs a copy of the part then
+            after = self._cost_of_rest(step, given, taken)
+            extra = after + (_COPY if private else 0.0)
             for memory in taken.memories:
                 cost = self._cost(
                     given, memory, taken.access, frame, private=private, copy=self.copy
@@ -348,14 +345,6 @@ class Negotiation:
         return self._after[key]
 
 
-def _patterns(step: Step) -> Iterator[Media]:
-    """The patterns of what a step takes: with access for those after it that write into parts."""
-    for taken in step.element._takes:
-        if taken.access == "r" and step.is_written_after:
-            yield replace(taken, access="rw")
-        yield taken
-
-
 def _why_private(step: Step, taken: Media, frame: Frame | None) -> str:
     """The reason why a step that writes needs frames of its own; "" if it does not."""
     if taken.access == "r":
@@ -367,12 +356,17 @@ def _why_private(step: Step, taken: Media, frame: Frame | None) -> str:
             "branch, or allow a copy (copy=True)"
         )
     if frame is not None and frame.readonly and not frame.may_become_writable:
-        before = None if step.before is None else step.before.element
-        cut = isinstance(before, Transform) and before._gives is not None
+        giver = step.before
+        while giver is not None and giver.passes_on:
+            giver = giver.before
+        if giver is not None and vars(giver.element).get("writable") is False:
+            return (
+                f"{giver.name!r} gives a part of a frame that may only be read: pass it "
+                "writable=True, or allow a copy (copy=True)"
+            )
         return (
             "the frame is read-only, as those of other processes are: take one that can be "
             "written, or allow a copy (copy=True)"
-            + ("; an element that gives parts of frames says gives_parts = True" if cut else "")
         )
     return ""
 

@@ -10,7 +10,7 @@ from ctypes import byref
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.errors import LayoutError, NativeError, UnknownNameError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 from samebytes.plugins import (
     Context,
@@ -29,6 +29,7 @@ from .._owned import acquired, buffer_data, buffer_reference
 from .described import snapshot
 from .hwcontext_abi import DEVICE_CONTEXTS, AVDRMDeviceContext, AVVAAPIDeviceContext
 from .libraries import device_types, library_at, library_for, system_library
+from .nodes import refusal_of
 from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane
 from .pool import HardwareFramePool
 from .transfer import upload
@@ -118,9 +119,9 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
             The context of the device: the living one, if there is one.
 
         Raises:
-            MissingDependencyError: no libavutil that has such devices.
+            MissingDependencyError: no libavutil that has such devices; no driver, or no permission.
             NativeError: FFmpeg cannot open the device.
-            UnknownNameError: no such kind.
+            UnknownNameError: no such kind, or no such node.
         """
         make = _class_of(kind)
         used = library_for(kind) if library is None else library_at(library)
@@ -303,6 +304,16 @@ class VAAPIDevice(HardwareDevice):
     @classmethod
     def _handles_of(cls, hwctx: int) -> dict[str, int]:
         return {"va_display": AVVAAPIDeviceContext.from_address(hwctx).display or 0}
+
+    @classmethod
+    def _open(cls, library: Libavutil, device: str | None) -> OwnedPointer:
+        try:
+            return super()._open(library, device)
+        except NativeError as error:
+            refusal = refusal_of(device, error.code)
+            if refusal is None:
+                raise
+            raise refusal from error
 
 
 class DRMDevice(HardwareDevice):

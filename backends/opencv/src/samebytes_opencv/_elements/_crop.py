@@ -27,7 +27,6 @@ class OpenCVCrop(Transform):
     takes = Image(memory="cpu")
     gives = Image(memory="cpu")
     concurrent = True
-    gives_parts = True
 
     x: Annotated[int, Range(0), Doc("pixels from the left")]
     y: Annotated[int, Range(0), Doc("pixels from the top")]
@@ -37,7 +36,7 @@ class OpenCVCrop(Transform):
         bool, Doc("take what lies inside of the picture, widened to whole chroma samples")
     ] = False
     writable: Annotated[
-        bool, Doc("the program writes into the parts: wait until a decoder released the frame")
+        bool, Doc("elements after it write: wait until a decoder has released the frame")
     ] = False
 
     def __init__(self, *values: Any, **named: Any) -> None:

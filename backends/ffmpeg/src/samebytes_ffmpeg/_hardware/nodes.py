@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DRM nodes of VA-API: why one cannot be opened, for which FFmpeg has a number at most."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from samebytes.errors import MissingDependencyError, SamebytesError, UnknownNameError
+
+__all__ = ["refusal_of"]
+
+_FOLDER = Path("/dev/dri")
+_DRIVERS = "apt install intel-media-va-driver (Intel's GPUs) or mesa-va-drivers (AMD's)"
+# libavutil/hwcontext_vaapi.c: what it makes of an error of vaInitialize, which opens the driver.
+_EIO = -5
+
+
+def refusal_of(node: str | None, code: int) -> SamebytesError | None:
+    """The reason why a device of VA-API could not be opened; None where FFmpeg's own must do.
+
+    Args:
+        node: the path that was asked for; None for the first that FFmpeg finds.
+        code: what FFmpeg returned.
+    """
+    nodes = sorted(str(path) for path in _FOLDER.glob("renderD*"))
+    if node is not None and not Path(node).exists():
+        # Else it may be the name of an X11 display.
+        return UnknownNameError("DRM render node", node, nodes) if node.startswith("/") else None
+    for path in nodes if node is None else [node]:
+        if not os.access(path, os.R_OK | os.W_OK):
+            return MissingDependencyError(
+                "ffmpeg",
+                f"permission to use {path}",
+                f'sudo usermod -aG {_group(path)} "$USER", then log in again',
+            )
+    if code == _EIO:
+        where = node or ", ".join(nodes)
+        return MissingDependencyError("ffmpeg", f"a driver of VA-API for {where}", _DRIVERS)
+    return None
+
+
+def _group(path: str) -> str:
+    try:
+        return Path(path).group()
+    except (KeyError, OSError):
+        return "render"
