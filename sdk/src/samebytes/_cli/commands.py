@@ -18,7 +18,18 @@ from typing import NoReturn, Protocol, cast
 from .._plugins.distributions import Entry, entries, install_hint
 from .._plugins.loading import call
 from ..errors import PluginLoadError, UnknownNameError
-from . import bench, check_plugin, doctor, graph, listing, new_backend, routing, run
+from . import (
+    bench,
+    check_plugin,
+    completion,
+    doctor,
+    elements,
+    graph,
+    listing,
+    new_backend,
+    routing,
+    run,
+)
 
 __all__ = ["GROUP", "Command", "CommandModule", "available"]
 
@@ -59,12 +70,14 @@ def available() -> dict[str, Command]:
     own: dict[str, CommandModule] = {
         "run": run,
         "list": listing,
+        "elements": elements,
         "doctor": doctor,
         "route": routing,
         "graph": graph,
         "bench": bench,
         "new-backend": new_backend,
         "check-plugin": check_plugin,
+        "completion": completion,
     }
     commands = {
         name: Command(module.SUMMARY, partial(_same, module)) for name, module in own.items()

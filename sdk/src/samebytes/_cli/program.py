@@ -7,17 +7,17 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from .. import __version__
 from .._plugins.loading import call
 from .._secrets import without_secrets, without_secrets_in
 from ..errors import AmbiguousTargetError, SamebytesError, UnknownNameError
-from .commands import CommandModule, available
+from .commands import Command, CommandModule, available
 from .output import Output, checked_output, empty, open_closed_streams
 
-__all__ = ["main"]
+__all__ = ["main", "parser_of"]
 
 _EPILOG = """\
 Exit status: 0 all is well, 1 it is not, 2 the command line is wrong, 130 interrupted.
@@ -72,6 +72,27 @@ def _run(arguments: list[str]) -> int:
     wanted = next((a for a in arguments if not a.startswith("-")), None)
     if wanted is not None and wanted not in commands:
         raise UnknownNameError("command", wanted, commands, "(see: samebytes --help)")
+    parser, chosen = parser_of(commands, wanted)
+    options = parser.parse_args(arguments)
+    if chosen is None:
+        parser.print_help(sys.stderr)
+        return 2
+    return chosen.run(options) or 0
+
+
+def parser_of(
+    commands: Mapping[str, Command], *loaded: str | None
+) -> tuple[argparse.ArgumentParser, CommandModule | None]:
+    """The parser of a command line, and the last of the commands that are loaded.
+
+    Args:
+        commands: all that there are.
+        loaded: those whose arguments it knows; of the others it knows the names.
+
+    Raises:
+        PluginLoadError: one of them cannot be loaded.
+        UnknownNameError: one of them is not installed.
+    """
     parser = argparse.ArgumentParser(
         prog="samebytes",
         description="One piece of memory, used through many frameworks without copies.",
@@ -86,15 +107,11 @@ def _run(arguments: list[str]) -> int:
         place = places.add_parser(
             name, help=command.summary, description=command.summary, allow_abbrev=False
         )
-        if name == wanted:
+        if name in loaded:
             chosen = command.load()
             place.description = chosen.SUMMARY
             call(chosen.add_arguments, name, place)
-    options = parser.parse_args(arguments)
-    if chosen is None:
-        parser.print_help(sys.stderr)
-        return 2
-    return chosen.run(options) or 0
+    return parser, chosen
 
 
 def _status_of(end: SystemExit) -> int:
