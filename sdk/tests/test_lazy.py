@@ -14,8 +14,9 @@ import pytest
 PACKAGE = """
 from samebytes.plugins import lazy_exports
 __version__ = "1.0"
-__all__ = ["Far", "near"]
-__getattr__, __dir__ = lazy_exports(__name__, {"near": "._near", "Far": ".inner._far"})
+__all__ = ["Far", "inner", "near"]
+_HOME = {"near": "._near", "Far": ".inner._far", "inner": ".inner"}
+__getattr__, __dir__ = lazy_exports(__name__, _HOME)
 """
 
 
@@ -43,8 +44,12 @@ def test_modules_are_imported_when_a_name_is_used(package: ModuleType) -> None:
     assert vars(package)["near"] is package.near  # looked for once
 
 
+def test_a_module_may_be_a_name(package: ModuleType) -> None:
+    assert package.inner is sys.modules[f"{package.__name__}.inner"]
+
+
 def test_names(package: ModuleType) -> None:
-    assert dir(package) == ["Far", "__version__", "near"]
+    assert dir(package) == ["Far", "__version__", "inner", "near"]
     with pytest.raises(AttributeError, match=r"^module '\w+' has no attribute 'nearr'$") as caught:
         _ = package.nearr
     assert (caught.value.name, caught.value.obj) == ("nearr", package)

@@ -18,9 +18,9 @@ from ._core.memory.info import TensorInfo
 from ._core.memory.meta import FrameMeta, Region
 from ._core.memory.tensor import Tensor
 from ._core.owner.storage import joint_owner
+from ._counting import count_copy
 from ._cpu.context import CPU
 from ._cpu.tensor import CpuTensor
-from ._stats import count_copy
 from .errors import MetadataError, SamebytesError, UnsupportedObjectError
 
 __all__ = ["Copied", "copied"]

@@ -29,7 +29,8 @@ def lazy_exports(
 
     Args:
         package: its `__name__`.
-        homes: the module of each name, relative to the package.
+        homes: the module of each name, relative to the package: "._context". A module that is a
+            name itself has its own: {"errors": ".errors"}.
     """
 
     def find(name: str) -> Any:
@@ -39,7 +40,8 @@ def lazy_exports(
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package]
             ) from None
-        found = getattr(import_module(home, package), name)
+        module = import_module(home, package)
+        found = module if home == f".{name}" else getattr(module, name)
         setattr(sys.modules[package], name, found)
         return found
 

@@ -56,9 +56,11 @@ from ._core.owner.storage import (
     Storage,
     joint_owner,
 )
+from ._counting import count_copy
 from ._cpu.tensor import CpuTensor
 from ._dtypes import DType, dtype
-from ._exchange import DeviceArray, PointerArray, check_dlpack_request, dlpack_array, dlpack_capsule
+from ._exchange import DeviceArray, check_dlpack_request, dlpack_array, dlpack_capsule
+from ._exchange._pointer_array import PointerArray
 from ._lazy import lazy_exports
 from ._plugins.hooks import hookimpl
 from ._plugins.specs import (
@@ -74,7 +76,6 @@ from ._plugins.specs import (
 )
 from ._secrets import without_secrets, without_secrets_in
 from ._seldom import Seldom
-from ._stats import count_copy
 
 if TYPE_CHECKING:
     import logging

@@ -12,7 +12,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes._plugins import discovery
+from samebytes._plugins import discovery, distributions
 from samebytes._plugins.distributions import Entry, entries, install_hint
 from samebytes.errors import (
     NoRouteError,
@@ -167,7 +167,7 @@ def test_refreshed_while_plugins_are_found(monkeypatch: pytest.MonkeyPatch, site
         discovery.forget()
         return found
 
-    monkeypatch.setattr(discovery, "entries", forgotten_each_time)
+    monkeypatch.setattr(distributions, "entries", forgotten_each_time)
     sb.refresh()
     assert "alpha" in [p.name for p in sb.installed_plugins()]
     assert len(asked) == 1
@@ -337,7 +337,7 @@ def test_a_plugin_of_this_project_that_is_missing_says_how_to_get_it(
 ) -> None:
     install(site, "alpha", ("ffmpeg",))
     found = [e for e in entries(discovery.GROUP) if e.name == "alpha"]
-    monkeypatch.setattr(discovery, "entries", lambda _: found)
+    monkeypatch.setattr(distributions, "entries", lambda _: found)
     with pytest.raises(NoRouteError, match=re.escape(install_hint("ffmpeg"))):
         sb.tensor(np.zeros(3)).map("alpha")
     with pytest.raises(UnknownNameError, match=re.escape(install_hint("openvino"))):

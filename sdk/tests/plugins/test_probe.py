@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import samebytes as sb
-from samebytes._plugins.probe import examine, find
+from samebytes._plugins.probe import examine, examine_all, find
 from samebytes.errors import UnknownNameError
 from samebytes.plugins import ProbeResult, probe
 
@@ -249,3 +249,29 @@ def test_paths_added_by_this_process_reach_the_child(site: Site) -> None:
     assert str(site.path) not in os.environ.get("PYTHONPATH", "")
     install(site, "import alpha_plugin\nreturn ProbeResult(usable=True)")
     assert probe("alpha").usable
+
+
+def test_probes_run_side_by_side(site: Site) -> None:
+    """Each of two waits until the other has begun."""
+    here = """
+from pathlib import Path
+from samebytes.plugins import *
+def look(mine={mine!r}, other={other!r}):
+    import time
+    Path({folder!r}, mine).touch()
+    latest = time.monotonic() + 20
+    while not (both := Path({folder!r}, other).exists()) and time.monotonic() < latest:
+        time.sleep(0.01)
+    return ProbeResult(usable=both, reason=mine)
+PLUGIN = Plugin(api=API, summary="", probe={name!r})
+"""
+    for mine, other in (("alpha", "beta"), ("beta", "alpha")):
+        site.plugin(
+            mine,
+            header=here.format(
+                mine=mine, other=other, folder=str(site.path), name=f"{mine}_plugin:look"
+            ),
+        )
+    found = examine_all([find("alpha"), find("cpu"), find("beta")], 30)
+    reasons = ["alpha", "it needs nothing else", "beta"]
+    assert [(one.result.usable, one.result.reason) for one in found] == [(True, r) for r in reasons]

@@ -20,9 +20,7 @@ from .table import print_table
 if TYPE_CHECKING:
     from ..benchmarks._report import Row
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "measure what mappings cost on this machine, beside the same by hand and by copying"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,9 +18,7 @@ from .table import print_table
 if TYPE_CHECKING:
     from .._authors.check.reporting import Finding
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "try the rules for plugins on an installed one, and say what to fix"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

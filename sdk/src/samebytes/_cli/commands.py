@@ -18,22 +18,42 @@ from typing import NoReturn, Protocol, cast
 from .._plugins.distributions import Entry, entries, install_hint
 from .._plugins.loading import call
 from ..errors import PluginLoadError, UnknownNameError
-from . import (
-    bench,
-    check_plugin,
-    completion,
-    doctor,
-    elements,
-    graph,
-    listing,
-    new_backend,
-    routing,
-    run,
-)
 
 __all__ = ["GROUP", "Command", "CommandModule", "available"]
 
 GROUP = "samebytes.commands"
+
+# The modules of our own, which are imported when they are asked for, as those of others.
+_OWN = {
+    "run": ("run", "run a pipeline that a Python file makes, as a program or as a service"),
+    "list": ("listing", "list the plugins, their memory types and the mappings between them"),
+    "elements": ("elements", "list the elements of pipelines, or show one with its parameters"),
+    "doctor": (
+        "doctor",
+        "check whether each plugin is installed, importable, and usable on this machine",
+    ),
+    "route": ("routing", "show the route from one memory type to another, or why there is none"),
+    "graph": (
+        "graph",
+        "draw what can be mapped to what, with the installed plugins: SVG, DOT or text",
+    ),
+    "bench": (
+        "bench",
+        "measure what mappings cost on this machine, beside the same by hand and by copying",
+    ),
+    "new-backend": (
+        "new_backend",
+        "write the package of a new backend or element: it works, and is there to be changed",
+    ),
+    "check-plugin": (
+        "check_plugin",
+        "try the rules for plugins on an installed one, and say what to fix",
+    ),
+    "completion": (
+        "completion",
+        "print a script with which your shell completes command lines of samebytes",
+    ),
+}
 
 # Commands of this project that come with other distributions: shown even where they are absent.
 _ELSEWHERE = {"demo": "decode, infer, draw and encode on one memory"}
@@ -43,7 +63,7 @@ class CommandModule(Protocol):
     """The members of the module of a command."""
 
     SUMMARY: str
-    """One line for the help."""
+    """One line for the help. That of our own stands here."""
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
         """Declare the command's arguments."""
@@ -66,33 +86,22 @@ class Command:
 
 
 def available() -> dict[str, Command]:
-    """Every command by name, ours first. Imports no module of another distribution."""
-    own: dict[str, CommandModule] = {
-        "run": run,
-        "list": listing,
-        "elements": elements,
-        "doctor": doctor,
-        "route": routing,
-        "graph": graph,
-        "bench": bench,
-        "new-backend": new_backend,
-        "check-plugin": check_plugin,
-        "completion": completion,
-    }
+    """Every command by name, ours first. Imports the module of none."""
     commands = {
-        name: Command(module.SUMMARY, partial(_same, module)) for name, module in own.items()
+        name: Command(summary, partial(_own, module)) for name, (module, summary) in _OWN.items()
     }
     for entry in entries(GROUP):
         command = Command(f"from {entry.distribution or entry.module}", partial(_import, entry))
         commands.setdefault(entry.name, command)
     for name, summary in _ELSEWHERE.items():
-        hint = install_hint(name)
-        commands.setdefault(name, Command(f"{summary} ({hint})", partial(_absent, name, hint)))
+        if name not in commands:
+            hint = install_hint(name)
+            commands[name] = Command(f"{summary} ({hint})", partial(_absent, name, hint))
     return commands
 
 
-def _same(module: CommandModule) -> CommandModule:
-    return module
+def _own(module: str) -> CommandModule:
+    return cast(CommandModule, importlib.import_module(f".{module}", __package__))
 
 
 def _import(entry: Entry) -> CommandModule:

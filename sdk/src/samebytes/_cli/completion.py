@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
     from .commands import Command
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "print a script with which your shell completes command lines of samebytes"
+__all__ = ["add_arguments", "run"]
 
 _SHELLS = ("bash", "zsh", "tcsh")
 

@@ -13,13 +13,11 @@ import numpy as np
 
 from .. import __version__
 from .._plugins.discovery import listed
-from .._plugins.probe import Examination, examine, find
+from .._plugins.probe import Examination, examine_all, find
 from .._plugins.tables import PluginRecord
 from .table import print_table
 
-__all__ = ["SUMMARY", "add_arguments", "run", "seconds"]
-
-SUMMARY = "check whether each plugin is installed, importable, and usable on this machine"
+__all__ = ["add_arguments", "run", "seconds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,8 @@ def seconds(text: str) -> float:
 def run(options: argparse.Namespace) -> int:
     """Examine, print, and fail if something cannot be used."""
     records = [find(name) for name in options.names] or _all()
-    findings = [_Finding(record, examine(record, options.timeout)) for record in records]
+    found = examine_all(records, options.timeout)
+    findings = list(map(_Finding, records, found))
     if options.json:
         print(json.dumps({**_machine(), "plugins": list(map(_as_dict, findings))}, indent=2))
     else:

@@ -15,9 +15,7 @@ from .table import print_table
 if TYPE_CHECKING:
     from ..elements import Element, Parameter
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "list the elements of pipelines, or show one with its parameters"
+__all__ = ["add_arguments", "run"]
 
 _KINDS = ("Source", "Sink", "TransformInplace", "Transform")
 

@@ -9,9 +9,7 @@ from pathlib import Path
 
 from .._graph.links import declared_edges, links_of, nodes_of
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "draw what can be mapped to what, with the installed plugins: SVG, DOT or text"
+__all__ = ["add_arguments", "run"]
 
 _FORMATS = ("svg", "dot", "text")
 

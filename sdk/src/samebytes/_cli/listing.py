@@ -11,9 +11,7 @@ from .._plugins.listing import PluginInfo, installed_plugins
 from .._plugins.specs import MapperSpec
 from .table import print_table
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "list the plugins, their memory types and the mappings between them"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

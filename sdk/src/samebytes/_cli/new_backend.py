@@ -6,9 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "write the package of a new backend or element: it works, and is there to be changed"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

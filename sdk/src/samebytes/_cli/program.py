@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
@@ -109,7 +108,7 @@ def parser_of(
         )
         if name in loaded:
             chosen = command.load()
-            place.description = chosen.SUMMARY
+            place.description = getattr(chosen, "SUMMARY", command.summary)
             call(chosen.add_arguments, name, place)
     return parser, chosen
 
@@ -126,6 +125,8 @@ def _tell(error: BaseException, message: str) -> None:
     # Where standard error takes nothing either, the status says it.
     with suppress(OSError):
         if os.environ.get("SAMEBYTES_TRACEBACK") == "1":
+            import traceback  # slow to import
+
             traceback.print_exception(without_secrets_in(error))
         else:
             print(f"samebytes: {without_secrets(message)}", file=sys.stderr)

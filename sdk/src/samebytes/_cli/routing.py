@@ -11,9 +11,7 @@ from .._core.edges.edge import ACCESS_MODES
 from .._routing.route import route
 from ..errors import SamebytesError
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "show the route from one memory type to another, or why there is none"
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

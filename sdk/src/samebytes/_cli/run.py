@@ -19,9 +19,7 @@ from .progress import shown_progress
 if TYPE_CHECKING:
     from ..elements import Running
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "run a pipeline that a Python file makes, as a program or as a service"
+__all__ = ["add_arguments", "run"]
 
 _LEVELS = ("debug", "info", "warning", "error")
 

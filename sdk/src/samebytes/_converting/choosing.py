@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .._core.edges.mapper import Refused
+from .._counting import count_conversion
 from .._plugins.discovery import tables
 from .._plugins.installing import working
 from .._plugins.loading import load_class
 from .._routing.route import route
-from .._stats import count_conversion
 from ..errors import (
     CopyRequiredError,
     PluginError,

@@ -7,14 +7,12 @@ from ._dlpack_abi import DEVICE_CPU
 from ._export import check_dlpack_request, dlpack, dlpack_capsule, lasting_export
 from ._from_dlpack import DeviceArray, dlpack_array, from_dlpack
 from ._import import Imported, from_foreign
-from ._pointer_array import PointerArray
 from ._tensor import as_array, as_capsule
 
 __all__ = [
     "DEVICE_CPU",
     "DeviceArray",
     "Imported",
-    "PointerArray",
     "as_array",
     "as_capsule",
     "check_dlpack_request",

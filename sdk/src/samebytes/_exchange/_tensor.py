@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samebytes._stats import count_copy
+from samebytes._counting import count_copy
 from samebytes.errors import LayoutError
 
 from ._export import dlpack

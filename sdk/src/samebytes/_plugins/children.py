@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
 
-__all__ = ["Child", "answering", "run_child"]
+__all__ = ["Child", "answering", "run_child", "started_child"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,21 @@ def run_child(module: str, arguments: Sequence[str], timeout: float) -> Child:
     Raises:
         OSError: no process could be started.
     """
+    with started_child(module, arguments, timeout) as wait:
+        return wait()
+
+
+@contextmanager
+def started_child(
+    module: str, arguments: Sequence[str], timeout: float
+) -> Iterator[Callable[[], Child]]:
+    """The same beside other work: what it gives waits for the end of the child.
+
+    The child and what it started are killed when the block ends, and before that when `timeout`
+    seconds since its start have passed while somebody waits.
+    """
     # Files, not pipes: a process that the child left behind would hold a pipe open.
-    with tempfile.TemporaryFile() as answers, tempfile.TemporaryFile() as noise:
+    with tempfile.TemporaryFile() as answers, tempfile.TemporaryFile() as noise, ExitStack() as end:
         # Also plugins on paths that this process has added.
         paths = os.pathsep.join(os.path.abspath(p) for p in sys.path)  # noqa: PTH100  ("": the cwd)
         child = subprocess.Popen(
@@ -62,13 +76,18 @@ def run_child(module: str, arguments: Sequence[str], timeout: float) -> Child:
             env={**os.environ, "PYTHONPATH": paths},
             start_new_session=True,
         )
-        try:
-            status: int | None = child.wait(timeout)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            _end(child)
-        return Child(status, tuple(_text(answers).splitlines()), _text(noise))
+        end.callback(_end, child)
+        latest = time.monotonic() + timeout
+
+        def wait() -> Child:
+            with end:
+                try:
+                    status: int | None = child.wait(max(0.0, latest - time.monotonic()))
+                except subprocess.TimeoutExpired:
+                    status = None
+            return Child(status, tuple(_text(answers).splitlines()), _text(noise))
+
+        yield wait
 
 
 def answering() -> Callable[[object], None]:

@@ -20,7 +20,6 @@ from ..errors import (
     PluginLoadError,
     UnknownNameError,
 )
-from .distributions import entries
 from .failures import described
 
 if TYPE_CHECKING:
@@ -129,6 +128,7 @@ def _fill(*, strict: bool) -> Tables:
 
 
 def _records() -> Iterator[PluginRecord]:
+    from .distributions import entries  # not before plugins are needed
     from .tables import PluginRecord
 
     yield PluginRecord("cpu", "samebytes", __version__, "samebytes._cpu.plugin")

@@ -6,11 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from .installing import extras, working
+from .installed import extras, installed_distributions, normalized
 
-__all__ = ["Entry", "entries", "install_hint"]
+__all__ = ["Entry", "entries", "install_hint", "published_hint"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,54 +36,41 @@ def entries(group: str) -> list[Entry]:
 
 
 def _scan(group: str) -> Iterator[Entry]:
-    import importlib_metadata  # slow to import: not before somebody needs plugins
-
     seen: set[str] = set()
-    for dist in importlib_metadata.distributions():
-        # Not importlib_metadata.entry_points(): one malformed file of any distribution would
-        # end it. Most distributions are done after this look at the text.
-        text = _text(dist)
+    for found in installed_distributions():
+        # Most are done after this look at the text.
+        text = found.read("entry_points.txt")
         if f"[{group}]" not in text:
             continue
-        name, version = _identity(dist)
-        key = re.sub(r"[-_.]+", "-", name).lower() or text
+        fields = dict(found.fields())
+        name, version = fields.get("name", ""), fields.get("version", "")
+        key = normalized(name) or text
         if key in seen:  # the same one again, further down sys.path
             continue
         seen.add(key)
-        try:
-            found = list(dist.entry_points.select(group=group))
-        except Exception as error:
-            problem = f"its entry_points.txt is malformed: {error}"
-            yield Entry(name or "?", "", name, version, problem)
-            continue
-        for point in found:
-            yield Entry(point.name, point.value, name, version, _problem(point))
+        for point, sign, module in _lines(text, group):
+            if not sign:
+                problem = f"its entry_points.txt is malformed: no = in {point!r}"
+                yield Entry(name or "?", "", name, version, problem)
+                break
+            yield Entry(point.strip(), module.strip(), name, version, _problem(point, module))
 
 
-def _text(dist: Any) -> str:
-    try:
-        return dist.read_text("entry_points.txt") or ""
-    except Exception:  # unreadable, or not UTF-8: nobody can say that it announces anything
-        return ""
+def _lines(text: str, group: str) -> list[tuple[str, str, str]]:
+    """The lines of a group, each as what is before the =, the =, and what is after it."""
+    found, here = [], False
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("[") and line.endswith("]"):
+            here = line == f"[{group}]"
+        elif here and line and not line.startswith("#"):
+            found.append(line.partition("="))
+    return found
 
 
-def _identity(dist: Any) -> tuple[str, str]:
-    """Name and version, read by hand: parsing METADATA as mail takes ten times as long."""
-    try:
-        text = dist.read_text("METADATA") or dist.read_text("PKG-INFO") or ""
-    except Exception:  # unreadable, or not UTF-8; its entry points may still work
-        return "", ""
-    header = text.partition("\n\n")[0]
-    # An indented line belongs to the field above it.
-    lines = [line.partition(":") for line in header.splitlines() if not line[:1].isspace()]
-    fields = {key.strip().lower(): value.strip() for key, _, value in lines}
-    return fields.get("name", ""), fields.get("version", "")
-
-
-def _problem(point: Any) -> str | None:
-    if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", point.value):
+def _problem(point: str, module: str) -> str | None:
+    if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", module.strip()):
         return None
-    return f"its entry point {point.name} = {point.value!r} does not name a module"
+    return f"its entry point {point.strip()} = {module.strip()!r} does not name a module"
 
 
 # Plugins that are called otherwise than the extra that brings them.
@@ -93,5 +79,12 @@ _BROUGHT_BY = {"ring": "ipc"}
 
 def install_hint(name: str) -> str:
     """The command that installs a plugin or command of this project, or "" if it is not one."""
+    from .installing import working  # nobody needs it before something is missing
+
+    return working(published_hint(name))
+
+
+def published_hint(name: str) -> str:
+    """The same as long as nobody reads it: as `working` takes it, which reads files."""
     extra = _BROUGHT_BY.get(name, name.replace("_", "-"))  # as Provides-Extra spells it
-    return working(f'pip install "samebytes[{extra}]"') if extra in extras() else ""
+    return f'pip install "samebytes[{extra}]"' if extra in extras() else ""

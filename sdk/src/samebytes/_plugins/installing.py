@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from .installed import extras, find_distribution, said_of_samebytes
 
 __all__ = ["PUBLISHED", "extras", "working"]
 
@@ -36,11 +36,6 @@ def working(text: str) -> str:
     if PUBLISHED or "pip install" not in text:
         return text
     return _COMMAND.sub(_from_here, text)
-
-
-def extras() -> frozenset[str]:
-    """The extras of samebytes."""
-    return frozenset(_metadata().get_all("Provides-Extra") or ()) if _metadata() else frozenset()
 
 
 def _from_here(found: re.Match[str]) -> str:
@@ -72,7 +67,7 @@ def _brought_by(extra: str) -> list[tuple[str, str]]:
     """The packages that an extra of samebytes brings, each with its own extras."""
     found = []
     marked = re.compile(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]")
-    for line in (_metadata().get_all("Requires-Dist") or ()) if _metadata() else ():
+    for line in said_of_samebytes("requires-dist"):
         named = re.match(r"([A-Za-z0-9._-]+)(?:\[([\w,-]+)\])?", line)
         if marked.search(line) and named:
             found.append((named[1], named[2] or ""))
@@ -86,24 +81,13 @@ def _ours() -> set[str]:
 
 
 @cache
-def _metadata() -> Any:
-    import importlib_metadata  # slow to import: not before somebody needs it
-
-    try:
-        return importlib_metadata.metadata("samebytes")
-    except importlib_metadata.PackageNotFoundError:
-        return None
-
-
-@cache
 def _source() -> Path | None:
     """The checkout, or the wheel, from which samebytes was installed (PEP 610)."""
-    import importlib_metadata
-
+    found = find_distribution("samebytes")
     try:
-        said = importlib_metadata.distribution("samebytes").read_text("direct_url.json")
+        said = found.read("direct_url.json") if found else ""
         url = urlsplit(json.loads(said or "{}").get("url", ""))
-    except (importlib_metadata.PackageNotFoundError, ValueError, AttributeError):
+    except (ValueError, AttributeError):
         return None
     path = Path(unquote(url.path))
     if url.scheme != "file" or not path.exists():
@@ -114,6 +98,8 @@ def _source() -> Path | None:
 @cache
 def _folders(checkout: Path) -> dict[str, Path]:
     """The folder of each distribution of a checkout, by its name."""
+    import tomllib  # not before something is missing
+
     found = {}
     for file in (*checkout.glob("*/pyproject.toml"), *checkout.glob("*/*/pyproject.toml")):
         try:

@@ -90,7 +90,7 @@ def _info(record: PluginRecord, tables: Tables) -> PluginInfo:
         error=str(record.error or "") if not record.disabled else "",
         memory_types=tuple(sorted(types)),
         edges=tuple(e.spec for e in edges if e.missing is None),
-        unmet=tuple((e.spec, e.missing) for e in edges if e.missing is not None),
+        unmet=tuple((e.spec, working(e.missing)) for e in edges if e.missing is not None),
         natives=tuple(n.native for n in natives),
         missing=missing,
     )

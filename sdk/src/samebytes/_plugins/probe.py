@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .children import Child, run_child
+from .children import Child, started_child
 from .discovery import listed
 from .failures import shown
 from .installing import working
@@ -15,7 +19,7 @@ from .specs import ProbeResult
 from .tables import PluginRecord
 from .words import unknown_plugin
 
-__all__ = ["Examination", "examine", "find"]
+__all__ = ["Examination", "examine", "examine_all", "find"]
 
 _CHILD = "samebytes._plugins.probe_child"
 
@@ -52,6 +56,48 @@ def find(name: str) -> PluginRecord:
 
 def examine(record: PluginRecord, timeout: float) -> Examination:
     """Find out whether a plugin is importable and usable."""
+    return examine_all([record], timeout)[0]
+
+
+def examine_all(records: Sequence[PluginRecord], timeout: float) -> list[Examination]:
+    """The same for several, as many side by side as there are CPUs.
+
+    Args:
+        records: of the plugins.
+        timeout: how long the probe of one may take, in seconds.
+    """
+    at_once = max(2, os.cpu_count() or 1)
+    found = list(map(_without_asking, records))
+    asked: deque[tuple[int, Callable[[], Examination]]] = deque()
+    with ExitStack() as running:  # Ctrl-C ends those that were started
+        for place, record in enumerate(records):
+            if found[place] is not None:
+                continue
+            if len(asked) == at_once:
+                oldest, answer = asked.popleft()
+                found[oldest] = answer()
+            asked.append((place, _ask(record, timeout, running)))
+        for place, answer in asked:
+            found[place] = answer()
+    return [one for one in found if one is not None]
+
+
+def _ask(record: PluginRecord, timeout: float, running: ExitStack) -> Callable[[], Examination]:
+    """Start the probe; what this returns waits for the answer."""
+    assert record.plugin is not None
+    packages, probe = dict(record.plugin.packages), record.plugin.probe
+    task = json.dumps({"packages": packages, "probe": probe})
+    try:
+        wait = running.enter_context(started_child(_CHILD, [record.name, task], timeout))
+    except OSError as error:
+        reason = f"no child process could be started to probe it: {error}"
+        unknown = Examination(None, ProbeResult(usable=False, reason=reason))
+        return lambda: unknown
+    return lambda: _judge(record.name, wait(), timeout)
+
+
+def _without_asking(record: PluginRecord) -> Examination | None:
+    """The findings without a child process; None where one must be asked."""
     plugin = record.plugin
     if plugin is None or record.reason:
         importable = False if plugin is None and not record.disabled else None
@@ -59,13 +105,7 @@ def examine(record: PluginRecord, timeout: float) -> Examination:
         return Examination(importable, unusable, faulty=not record.disabled)
     if not plugin.packages and plugin.probe is None:
         return Examination(True, ProbeResult(usable=True, reason="it needs nothing else"))
-    task = json.dumps({"packages": dict(plugin.packages), "probe": plugin.probe})
-    try:
-        child = run_child(_CHILD, [record.name, task], timeout)
-    except OSError as error:
-        reason = f"no child process could be started to probe it: {error}"
-        return Examination(None, ProbeResult(usable=False, reason=reason))
-    return _judge(record.name, child, timeout)
+    return None
 
 
 def _judge(name: str, child: Child, timeout: float) -> Examination:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..errors import PluginConflictError, PluginError
-from .distributions import install_hint
+from .distributions import install_hint, published_hint
 from .requirements import parse_requirement, satisfies
 from .specs import (
     ContextSpec,
@@ -72,7 +72,8 @@ class Edge:
     """A mapper as declared, and by whom.
 
     Attributes:
-        missing: why it cannot be used (a required plugin is not there), or None.
+        missing: why it cannot be used (a required plugin is not there), or None. Before somebody
+            reads it, `working` makes commands that work of those in it.
     """
 
     spec: MapperSpec
@@ -162,10 +163,13 @@ class Tables:
 
     def absence(self, name: str) -> str:
         """The reason why there is no plugin of that name: "is not installed: pip install ..."."""
+        return self._absence(name, install_hint)
+
+    def _absence(self, name: str, hint_for: Callable[[str], str]) -> str:
         for record in self.set_aside:
             if record.name == name:
                 return f"was set aside: {record.reason}"
-        hint = install_hint(name)
+        hint = hint_for(name)
         return f"is not installed{': ' + hint if hint else ''}"
 
     def _unmet(self, requires: Iterable[str]) -> str | None:
@@ -173,7 +177,7 @@ class Tables:
             name, conditions = parse_requirement(requirement)
             record = self.plugins.get(name)
             if record is None:
-                return f"it needs plugin {name!r}, which {self.absence(name)}"
+                return f"it needs plugin {name!r}, which {self._absence(name, published_hint)}"
             if record.version and not satisfies(record.version, conditions):
                 return f"it needs {requirement}, and {record.distribution} {record.version} is here"
         return None
@@ -182,7 +186,7 @@ class Tables:
         """The complaint about an edge from or to a node that no plugin declares, or None."""
         for node in (spec.source, spec.target):
             if node not in self.contexts:
-                hint = install_hint(node.partition(":")[0])
+                hint = published_hint(node.partition(":")[0])
                 return f"no installed plugin declares {node!r}{': ' + hint if hint else ''}"
         return None
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..errors import UnknownNameError
-from .distributions import install_hint
 
 __all__ = ["advice_on", "is_word", "meant_by", "unknown_plugin"]
 
@@ -75,6 +74,8 @@ def unknown_plugin(name: str, known: Iterable[str], otherwise: str = "") -> Unkn
         known: the installed plugins.
         otherwise: what to do where no command installs it.
     """
+    from .distributions import install_hint  # nobody needs it before something is missing
+
     meant = meant_by(name)
     names = None if meant is None else dict.fromkeys(n.partition(":")[0] for n in meant)
     known = tuple(known)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from .._core.edges.context import Context, Target
 from .._core.edges.registry import intern
 from .._plugins.discovery import tables
-from .._plugins.distributions import install_hint
 from .._plugins.loading import call, load, load_class
 from .._plugins.words import advice_on, is_word, meant_by
 from ..errors import (
@@ -99,6 +98,8 @@ def unknown_memory_type(name: str, spelt: str | None = None) -> UnknownNameError
 
 
 def _absence(plugin: str) -> str:
+    from .._plugins.distributions import install_hint  # nobody needs it before something is missing
+
     found = tables()
     set_aside = {record.name for record in found.set_aside}
     if plugin in set_aside or install_hint(plugin):

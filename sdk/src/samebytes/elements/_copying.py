@@ -11,8 +11,8 @@ import numpy as np
 from .._core.memory.frame import Frame
 from .._core.memory.meta import FrameMeta
 from .._core.owner.storage import joint_owner
+from .._counting import count_copy
 from .._cpu.context import CPU
-from .._stats import count_copy
 from ..formats import ImageInfo
 from ..metadata import KEY
 

@@ -12,8 +12,8 @@ from typing import Any
 from .._api import frame as wrapped_frame
 from .._core.memory.frame import Frame
 from .._core.owner.locks import Lock
+from .._counting import copied_here, moved_here
 from .._raising import throw
-from .._stats import copied_here, moved_here
 from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
 from ._channel import Stopped
 from ._copying import make_writable, own_copy

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._core.owner.locks import Lock
-from .._stats import moved_here
+from .._counting import moved_here
 from ..errors import UnknownNameError
 from ._current import CURRENT
 from ._journal import LOOK_AFTER, SLOW

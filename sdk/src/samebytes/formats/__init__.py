@@ -10,44 +10,49 @@ numbers in that memory mean (colours, fields, loudspeakers) has its names here t
 docs/reference/frame-metadata.md.
 """
 
+from typing import TYPE_CHECKING
+
+from samebytes._lazy import lazy_exports
 from samebytes.formats._audio import AudioInfo
-from samebytes.formats._channels import CHANNELS, channel_layout, channel_names
-from samebytes.formats._color import (
-    CHROMA_LOCATIONS,
-    COLOR_MATRICES,
-    COLOR_PRIMARIES,
-    COLOR_RANGES,
-    COLOR_TRANSFERS,
-    Colorimetry,
-)
-from samebytes.formats._components import LUMA_WEIGHTS, color_components, colors_of
-from samebytes.formats._drm import (
-    DRM_FORMAT_MOD_INVALID,
-    DRM_FORMAT_MOD_LINEAR,
-    check_modifier,
-    drm_layer_fourccs,
-    image_format_of_drm_layers,
-    is_linear_modifier,
-)
-from samebytes.formats._fields import (
-    FIELD_ORDERS,
-    ROTATIONS,
-    duration_of,
-    field_order_of,
-    mirrored_of,
-    repeat_fields_of,
-    rotation_of,
-    sample_aspect_of,
-)
-from samebytes.formats._hdr import (
-    LUMINANCES,
-    MASTERING_PRIMARIES,
-    content_light_of,
-    mastering_display_of,
-)
 from samebytes.formats._image import ImageFormat, known_formats
 from samebytes.formats._info import ImageInfo
 from samebytes.formats._planes import PlaneFormat, PlaneLayout
+
+if TYPE_CHECKING:
+    from samebytes.formats._channels import CHANNELS, channel_layout, channel_names
+    from samebytes.formats._color import (
+        CHROMA_LOCATIONS,
+        COLOR_MATRICES,
+        COLOR_PRIMARIES,
+        COLOR_RANGES,
+        COLOR_TRANSFERS,
+        Colorimetry,
+    )
+    from samebytes.formats._components import LUMA_WEIGHTS, color_components, colors_of
+    from samebytes.formats._drm import (
+        DRM_FORMAT_MOD_INVALID,
+        DRM_FORMAT_MOD_LINEAR,
+        check_modifier,
+        drm_layer_fourccs,
+        image_format_of_drm_layers,
+        is_linear_modifier,
+    )
+    from samebytes.formats._fields import (
+        FIELD_ORDERS,
+        ROTATIONS,
+        duration_of,
+        field_order_of,
+        mirrored_of,
+        repeat_fields_of,
+        rotation_of,
+        sample_aspect_of,
+    )
+    from samebytes.formats._hdr import (
+        LUMINANCES,
+        MASTERING_PRIMARIES,
+        content_light_of,
+        mastering_display_of,
+    )
 
 __all__ = [
     "CHANNELS",
@@ -91,3 +96,40 @@ __all__ = [
 
 image_format = ImageFormat.of
 """The format of a name, in any spelling: `ImageFormat.of`."""
+
+# What few frames need is imported when it is first used.
+_HOME = {
+    "CHANNELS": "._channels",
+    "channel_layout": "._channels",
+    "channel_names": "._channels",
+    "CHROMA_LOCATIONS": "._color",
+    "COLOR_MATRICES": "._color",
+    "COLOR_PRIMARIES": "._color",
+    "COLOR_RANGES": "._color",
+    "COLOR_TRANSFERS": "._color",
+    "Colorimetry": "._color",
+    "LUMA_WEIGHTS": "._components",
+    "color_components": "._components",
+    "colors_of": "._components",
+    "DRM_FORMAT_MOD_INVALID": "._drm",
+    "DRM_FORMAT_MOD_LINEAR": "._drm",
+    "check_modifier": "._drm",
+    "drm_layer_fourccs": "._drm",
+    "image_format_of_drm_layers": "._drm",
+    "is_linear_modifier": "._drm",
+    "FIELD_ORDERS": "._fields",
+    "ROTATIONS": "._fields",
+    "duration_of": "._fields",
+    "field_order_of": "._fields",
+    "mirrored_of": "._fields",
+    "repeat_fields_of": "._fields",
+    "rotation_of": "._fields",
+    "sample_aspect_of": "._fields",
+    "LUMINANCES": "._hdr",
+    "MASTERING_PRIMARIES": "._hdr",
+    "content_light_of": "._hdr",
+    "mastering_display_of": "._hdr",
+}
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

@@ -15,6 +15,7 @@ import pytest
 from samebytes.errors import SamebytesError
 
 from .._plugins.discovery import listed
+from .._plugins.installing import working
 from .._plugins.loading import load
 from .._plugins.tables import Declarations
 from .._plugins.validation import declarations
@@ -124,7 +125,7 @@ class PluginSuite:
     def _unmet(self) -> dict[str, str]:
         """The mappers that cannot be used, and why."""
         own = [e for e in listed().edges if e.plugin == self.plugin]
-        return {e.spec.mapper: e.missing for e in own if e.missing is not None}
+        return {e.spec.mapper: working(e.missing) for e in own if e.missing is not None}
 
     def _declared(self) -> Declarations:
         return declarations(self.plugin, self.module())

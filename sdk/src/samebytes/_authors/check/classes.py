@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..._plugins.discovery import listed
+from ..._plugins.installing import working
 from ..._plugins.specs import MapperSpec
 from ..._plugins.tables import PluginRecord
 from ...testing.rules.classes import (
@@ -40,4 +41,5 @@ def check(report: Report, record: PluginRecord) -> None:
 
 def unmet_edges(record: PluginRecord) -> list[tuple[MapperSpec, str | None]]:
     """The plugin's edges, each with why it cannot be used for want of another plugin, or None."""
-    return [(e.spec, e.missing) for e in listed().edges if e.plugin == record.name]
+    own = [e for e in listed().edges if e.plugin == record.name]
+    return [(e.spec, e.missing and working(e.missing)) for e in own]

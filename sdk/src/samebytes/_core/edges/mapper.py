@@ -8,7 +8,7 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any, cast
 
-from ..._stats import count_copy
+from ..._counting import count_copy
 from ...errors import AccessError, CopyRequiredError, NoRouteError
 from ..memory.frame import Frame
 from ..memory.info import TensorInfo

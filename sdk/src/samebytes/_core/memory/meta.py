@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from numbers import Integral, Rational
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..._numbers import integer
 from ...errors import MetadataError
 from ...formats import AudioInfo, ImageInfo
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 __all__ = ["FrameMeta", "FrameSays", "Region", "say"]
 
@@ -134,6 +136,8 @@ def say(
 
 
 def _seconds(name: str, value: Any) -> Fraction:
+    from fractions import Fraction  # not before somebody has times
+
     # PyAV's and the standard library's times are Fractions, GStreamer's can become one exactly.
     if isinstance(value, bool) or not isinstance(value, Rational) or value < 0:
         raise MetadataError(name, f"must be seconds from 0 on, a Fraction or int, not {value!r}")

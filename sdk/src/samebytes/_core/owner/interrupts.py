@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-import signal
-
 # Those of signal look for the member of an enumeration at each call, and take 15 times as long.
-from _signal import getsignal  # type: ignore[import-not-found]  # typeshed has it not
+from _signal import (  # type: ignore[import-not-found]  # typeshed has it not
+    getsignal,
+    raise_signal,
+    valid_signals,
+)
 from _signal import signal as install
 from threading import current_thread, main_thread
 from typing import Any
 
 __all__ = ["deferred"]
 
-_NUMBERS = tuple(int(number) for number in signal.valid_signals())
+_NUMBERS = tuple(valid_signals())
 
 
 class deferred:  # noqa: N801 - used like a function
@@ -74,6 +76,6 @@ class deferred:  # noqa: N801 - used like a function
     def _tell(self) -> None:
         if self._came:
             try:
-                signal.raise_signal(self._came.pop(0))
+                raise_signal(self._came.pop(0))
             finally:
                 self._tell()

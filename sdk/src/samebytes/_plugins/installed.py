@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The installed distributions, and what their metadata say.
+
+importlib_metadata would list them, and takes as long to import as all that the core needs. So the
+folders on sys.path are read here, and it is asked for whatever else there is: zips, and what the
+import hooks of others know.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+__all__ = [
+    "Distribution",
+    "extras",
+    "find_distribution",
+    "installed_distributions",
+    "normalized",
+    "said_of_samebytes",
+]
+
+
+class Distribution(NamedTuple):
+    """One that is installed.
+
+    Attributes:
+        name: normalized; "" where its folder's name does not say it.
+        read: gives the text of a file there; "" where there is none, or one that cannot be read.
+    """
+
+    name: str
+    read: Callable[[str], str]
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The fields of its METADATA, with the names in small letters.
+
+        They are read by hand: parsing them as mail takes ten times as long.
+        """
+        text = self.read("METADATA") or self.read("PKG-INFO")
+        header = text.partition("\n\n")[0]
+        # An indented line belongs to the field above it.
+        lines = [line.partition(":") for line in header.splitlines() if not line[:1].isspace()]
+        return [(key.strip().lower(), value.strip()) for key, _, value in lines]
+
+
+def installed_distributions() -> Iterator[Distribution]:
+    """Every distribution, in the order of sys.path. One may come twice."""
+    for place in filter(_is_text, sys.path):
+        try:
+            names = os.listdir(place or ".")  # noqa: PTH208 - pathlib is slow to import
+        except NotADirectoryError:
+            yield from _listed_elsewhere(path=[place])
+            continue
+        except OSError:  # it is not there, or not ours to read
+            continue
+        for name in names:
+            stem, dot, kind = name.rpartition(".")
+            if (dot and kind.lower() in ("dist-info", "egg-info")) or name == "EGG-INFO":
+                folder = os.path.join(place, name)  # noqa: PTH118 - as above
+                yield Distribution(normalized(stem.partition("-")[0]), _reader(folder))
+    for finder in sys.meta_path:
+        module = getattr(finder, "__module__", None) or ""
+        if hasattr(finder, "find_distributions") and not module.startswith(
+            ("_frozen_importlib", "importlib")
+        ):
+            yield from _listed_elsewhere(finder)
+
+
+def find_distribution(name: str) -> Distribution | None:
+    """The first distribution of a name, or None.
+
+    Args:
+        name: as normalized() returns it.
+    """
+    return next((d for d in installed_distributions() if d.name == name), None)
+
+
+@cache
+def said_of_samebytes(field: str) -> tuple[str, ...]:
+    """The values of all fields of a name in the metadata of samebytes.
+
+    Args:
+        field: in small letters: "requires-dist".
+    """
+    found = find_distribution("samebytes")
+    return tuple(value for name, value in found.fields() if name == field) if found else ()
+
+
+def extras() -> frozenset[str]:
+    """The extras of samebytes."""
+    return frozenset(said_of_samebytes("provides-extra"))
+
+
+def normalized(name: str) -> str:
+    """The name as all its spellings have it: "zope.Interface_x" is "zope-interface-x"."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _is_text(place: object) -> bool:
+    return isinstance(place, str)
+
+
+def _reader(folder: str) -> Callable[[str], str]:
+    def read(name: str) -> str:
+        try:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+                return file.read()
+        except (OSError, ValueError):
+            return ""
+
+    return read
+
+
+def _listed_elsewhere(finder: Any = None, **where: Any) -> Iterator[Distribution]:
+    import importlib_metadata
+
+    library: Any = importlib_metadata
+    if finder is None:
+        found = library.distributions(**where)
+    else:
+        found = finder.find_distributions(library.DistributionFinder.Context())
+    for one in found:
+
+        def read(name: str, one: Any = one) -> str:
+            try:
+                return one.read_text(name) or ""
+            except Exception:  # unreadable, or not UTF-8
+                return ""
+
+        yield Distribution(normalized(one.name or ""), read)
