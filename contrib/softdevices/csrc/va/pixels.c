@@ -60,6 +60,13 @@ static uint8_t *at(const struct plane *plane, uint32_t x, uint32_t y)
     return plane->bytes + tile * SOFTVA_TILE_BYTES + within;
 }
 
+uint8_t *softva_pixel_at(const struct softva_picture *picture, uint32_t plane, uint32_t x, uint32_t y)
+{
+    const struct plane one = {picture->planes[plane], picture->pitches[plane], picture->tiled};
+
+    return at(&one, x, y);
+}
+
 /* How many of `wanted` bytes lie one after another from `x` on. */
 static uint32_t run_from(const struct plane *plane, uint32_t x, uint32_t wanted)
 {

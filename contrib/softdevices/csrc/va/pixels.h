@@ -35,6 +35,9 @@ bool softva_area_is_within(const struct softva_area *area, uint32_t width, uint3
 /* Whether the planes of one format hold what those of the other hold, perhaps in another order. */
 bool softva_same_planes(const struct softva_format *one, const struct softva_format *other);
 
+/* The byte `x` of row `y` of a plane. */
+uint8_t *softva_pixel_at(const struct softva_picture *picture, uint32_t plane, uint32_t x, uint32_t y);
+
 /* Copies the area `from` of `source` to the area `to` of `target`, each within its picture; scaled
  * to the nearest pixel if they differ in size. Their formats have the same planes. */
 void softva_copy(const struct softva_picture *target, const struct softva_area *to,

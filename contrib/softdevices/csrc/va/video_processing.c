@@ -4,6 +4,8 @@
 #include <linux/dma-buf.h>
 #include <string.h>
 
+#include "conversion.h"
+
 /* The area that a program names, or all of the surface. */
 static bool area_of(const VARectangle *rectangle, const struct softva_surface *surface,
                     struct softva_area *area)
@@ -18,13 +20,56 @@ static bool area_of(const VARectangle *rectangle, const struct softva_surface *s
     return softva_area_is_within(area, surface->width, surface->height);
 }
 
+/* What the numbers of a surface mean, as a program says it; BT.601 of limited range where it does not. */
+static bool colors_of(VAProcColorStandardType standard, const VAProcColorProperties *properties,
+                      struct softva_colors *colors)
+{
+    colors->full = properties->color_range == VA_SOURCE_RANGE_FULL;
+    switch (standard) {
+    case VAProcColorStandardNone:
+    case VAProcColorStandardBT601:
+    case VAProcColorStandardSRGB:
+        colors->kr = 0.299;
+        colors->kb = 0.114;
+        return true;
+    case VAProcColorStandardBT709:
+        colors->kr = 0.2126;
+        colors->kb = 0.0722;
+        return true;
+    case VAProcColorStandardBT2020:
+        colors->kr = 0.2627;
+        colors->kb = 0.0593;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Copies or converts; both surfaces are locked. */
+static void fill(const struct softva_picture *to_picture, const struct softva_area *to,
+                 const struct softva_colors *to_colors, const struct softva_picture *from_picture,
+                 const struct softva_area *from, const struct softva_colors *from_colors,
+                 bool nearest)
+{
+    bool same_size = to->width == from->width && to->height == from->height;
+    bool same_colors = from_colors->kr == to_colors->kr && from_colors->full == to_colors->full;
+
+    if (softva_same_planes(from_picture->format, to_picture->format) &&
+        ((same_size && same_colors) || !softva_can_convert(to_picture->format)))
+        softva_copy(to_picture, to, from_picture, from);
+    else
+        softva_convert(to_picture, to, to_colors, from_picture, from, from_colors, nearest);
+}
+
 VAStatus softva_process(const struct softva_display *display, const struct softva_buffer *buffer,
                         struct softva_surface *target)
 {
     const VAProcPipelineParameterBuffer *parameters = buffer->bytes;
     struct softva_picture from_picture, to_picture;
+    struct softva_colors from_colors, to_colors;
     struct softva_surface *source;
     struct softva_area from, to;
+    bool nearest;
 
     if (buffer->type != VAProcPipelineParameterBufferType ||
         buffer->element_size < sizeof *parameters)
@@ -34,17 +79,27 @@ VAStatus softva_process(const struct softva_display *display, const struct softv
         return VA_STATUS_ERROR_INVALID_SURFACE;
     if (parameters->num_filters)
         return VA_STATUS_ERROR_UNSUPPORTED_FILTER;
-    if (!softva_same_planes(source->format, target->format) || parameters->rotation_state ||
-        parameters->mirror_state)
+    if (source == target || parameters->rotation_state || parameters->mirror_state)
         return VA_STATUS_ERROR_UNIMPLEMENTED;
+    if (!softva_same_planes(source->format, target->format) &&
+        (!softva_can_convert(source->format) ||
+         !softva_can_convert(target->format)))
+        return VA_STATUS_ERROR_UNIMPLEMENTED;
+    if (!colors_of(parameters->surface_color_standard, &parameters->input_color_properties,
+                   &from_colors) ||
+        !colors_of(parameters->output_color_standard, &parameters->output_color_properties,
+                   &to_colors))
+        return VA_STATUS_ERROR_INVALID_PARAMETER;
     if (!area_of(parameters->surface_region, source, &from) ||
         !area_of(parameters->output_region, target, &to))
         return VA_STATUS_ERROR_INVALID_PARAMETER;
+    nearest = (parameters->filter_flags & VA_FILTER_INTERPOLATION_MASK) ==
+              VA_FILTER_INTERPOLATION_NEAREST_NEIGHBOR;
     from_picture = softva_surface_picture(source);
     to_picture = softva_surface_picture(target);
     softva_surface_begin(source, DMA_BUF_SYNC_READ);
     softva_surface_begin(target, DMA_BUF_SYNC_WRITE);
-    softva_copy(&to_picture, &to, &from_picture, &from);
+    fill(&to_picture, &to, &to_colors, &from_picture, &from, &from_colors, nearest);
     softva_surface_end(target, DMA_BUF_SYNC_WRITE);
     softva_surface_end(source, DMA_BUF_SYNC_READ);
     return VA_STATUS_SUCCESS;
@@ -85,7 +140,8 @@ VAStatus softva_query_video_proc_pipeline_caps(VADriverContextP context, VAConte
                                                VAProcPipelineCaps *caps)
 {
     static VAProcColorStandardType standards[] = {
-        VAProcColorStandardBT601, VAProcColorStandardBT709, VAProcColorStandardNone};
+        VAProcColorStandardBT601, VAProcColorStandardBT709, VAProcColorStandardBT2020,
+        VAProcColorStandardSRGB, VAProcColorStandardNone};
     const uint32_t standard_count = sizeof standards / sizeof *standards;
     struct softva_call call;
     VAStatus status = softva_begin(&call, context, "vaQueryVideoProcPipelineCaps");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Video processing: a surface is copied into another, cropped and scaled, in the same format. There
- * are not filters, and colours are not converted. */
+/* Video processing: a surface is copied into another, cropped, scaled and converted to its format. There
+ * are not filters. */
 #ifndef SOFTVA_VIDEO_PROCESSING_H
 #define SOFTVA_VIDEO_PROCESSING_H
 

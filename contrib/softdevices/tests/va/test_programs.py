@@ -117,6 +117,11 @@ def test_video_processing_copies(md5: Callable[..., str]) -> None:
     assert md5("nv12", "hwupload,scale_vaapi,hwdownload") == md5("nv12")
 
 
+def test_what_video_processing_converts_comes_back(md5: Callable[..., str]) -> None:
+    there = "scale_vaapi=format=p010,scale_vaapi=format=yuv420p,scale_vaapi=format=nv12"
+    assert md5("nv12", f"hwupload,{there},hwdownload") == md5("nv12")
+
+
 @pytest.fixture
 def decoded(run_tool: Tool, tmp_path: Path) -> Callable[..., str]:
     """The checksum of an MJPEG clip of a pixel format, decoded by the CPU or by VA-API."""

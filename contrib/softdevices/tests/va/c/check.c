@@ -134,6 +134,7 @@ int main(int count, char **arguments)
     } else {
         check_pictures();
         check_decoding();
+        check_conversion();
         check_sharing();
         check_objects();
         check_threads();

@@ -57,6 +57,7 @@ int count_live(const char *text);
 /* The parts of the check. */
 void check_pictures(void);
 void check_decoding(void);
+void check_conversion(void);
 void check_sharing(void);
 void check_objects(void);
 void check_threads(void);

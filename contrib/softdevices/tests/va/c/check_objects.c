@@ -112,7 +112,7 @@ static void check_processing(struct display *display, VAContextID context)
     const struct VADriverVTable *calls = &display->calls;
     VASurfaceID from = make_surface(display, VA_FOURCC_NV12, 64, 64);
     VASurfaceID to = make_surface(display, VA_FOURCC_NV12, 32, 32);
-    VASurfaceID other = make_surface(display, VA_FOURCC_P010, 32, 32);
+    VASurfaceID other = make_surface(display, VA_FOURCC_YUY2, 32, 32);
     VARectangle region = {.x = 32, .y = 32, .width = 32, .height = 32};
     VAProcPipelineParameterBuffer parameters = {.surface = from, .surface_region = &region};
     VAImage image = make_image(display, VA_FOURCC_NV12, 32, 32, 123), seen;
