@@ -9,10 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from .said_files import files_table
+
 __all__ = ["PAGE", "ROWS", "WAYS", "Cell", "cell", "with_table", "write"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "frame-metadata.md"
 _BEGIN, _END = "<!-- begin: python3 dev.py said -->\n", "<!-- end -->\n"
+_FILES = "<!-- begin: files, python3 dev.py said -->\n"
 
 
 class Cell(NamedTuple):
@@ -35,6 +38,7 @@ ROWS = {
     "color_matrix": "",
     "chroma_location": "",
     "sample_aspect_ratio": "",
+    "container_aspect": "the same where the container alone says it",
     "field_order": "",
     "repeat_fields": "",
     "rotation": "",
@@ -121,9 +125,16 @@ _APPLIED: dict[str, dict[str, str]] = {
     "json.sink": {"crop": "`resolution` is that of the part"},
 }
 
+for _rows in _APPLIED.values():
+    if "sample_aspect_ratio" in _rows:
+        _rows["container_aspect"] = _rows["sample_aspect_ratio"]
+
 _ALL = "*"
 _DROPPED: dict[str, dict[str, str]] = {
-    "wrap": {"crop": "FFmpeg's decoders cut pictures themselves"},
+    "wrap": {
+        "container_aspect": "PyAV's frames do not have it; those of ffmpeg.source do",
+        "crop": "FFmpeg's decoders cut pictures themselves",
+    },
     "ffmpeg": {"key_frame": "it is of the bitstream that the frame came from"},
     "gstreamer": {
         "rotation": "GStreamer says it of a stream: gstreamer.sink does",
@@ -141,6 +152,7 @@ _DROPPED: dict[str, dict[str, str]] = {
         "color_transfer": "models are trained with R'G'B' as it is stored",
         "chroma_location": "chroma is repeated for each pixel, as OpenVINO's own conversion does",
         "sample_aspect_ratio": "pixels are scaled to `size=` as they lie",
+        "container_aspect": "pixels are scaled to `size=` as they lie",
         "field_order": "put a deinterlacer before it",
         "repeat_fields": "it is about time",
         "duration": "it is about time",
@@ -183,12 +195,17 @@ def with_table(page: str) -> str:
     Raises:
         ValueError: it has no place for them.
     """
-    before, begin, rest = page.partition(_BEGIN)
+    tables = "\n".join(_table(ways) for ways in (_THROUGH, _MODEL, _ENDS))
+    page = _between(page, _BEGIN, f"{tables}\n{_reasons()}")
+    return _between(page, _FILES, files_table())
+
+
+def _between(page: str, mark: str, text: str) -> str:
+    before, begin, rest = page.partition(mark)
     _, end, after = rest.partition(_END)
     if not begin or not end:
-        raise ValueError(f"{PAGE} has no place between {_BEGIN!r} and {_END!r}")
-    tables = "\n".join(_table(ways) for ways in (_THROUGH, _MODEL, _ENDS))
-    return f"{before}{begin}{tables}\n{_reasons()}{end}{after}"
+        raise ValueError(f"{PAGE} has no place between {mark!r} and {_END!r}")
+    return f"{before}{begin}{text}{end}{after}"
 
 
 def _table(ways: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -127,7 +127,9 @@ class Input:
         """The next frame; None at the end. Raises what PyAV raises."""
         found = next(self._frames, None)
         if found is not None and self._aspect is not None:
-            AVFrame.from_address(frame_address(found)).sample_aspect_ratio[:] = self._aspect
+            said = AVFrame.from_address(frame_address(found)).sample_aspect_ratio
+            if not _is_rounded(self._aspect, said, found.width):
+                said[:] = self._aspect
         return found
 
     @property
@@ -229,6 +231,13 @@ class Input:
     def _rewind(self) -> None:
         # Before the first time: a search for that may find it after a step back.
         self._container.seek((self._stream.start_time or 0) - _LONG, stream=self._stream)
+
+
+def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) -> bool:
+    """True if a container says the ratio of the bitstream, as near as whole pixels show it."""
+    if not bitstream[0] or not bitstream[1]:
+        return False
+    return abs(bitstream[0] / bitstream[1] - container[0] / container[1]) * width < 1
 
 
 def place(frame: av.VideoFrame, timeline: Timeline, rate: Fraction) -> Fraction:
