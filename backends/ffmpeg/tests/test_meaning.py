@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.errors import RouteError
+from samebytes.errors import RouteError, UnknownNameError
 from samebytes.formats import (
     CHROMA_LOCATIONS,
     COLOR_MATRICES,
@@ -122,3 +122,21 @@ def test_channels_that_have_no_layout_by_name() -> None:
     assert frame.audio.channel_layout == "FL+FR+LFE2"
     again = frame.map("cpu").map("ffmpeg").native
     assert [channel.name for channel in again.layout.channels] == ["FL", "FR", "LFE2"]
+
+
+@pytest.mark.parametrize("format_", ["yuv420p", "yuvj420p", "rgb24"])
+@pytest.mark.parametrize(("range_", "matrix"), [(0, 2), (1, 1), (2, 5), (2, 250)])
+def test_range_and_matrix_alone(format_: str, range_: int, matrix: int) -> None:
+    """They are those of the metadata, which nobody has read for them."""
+    native = av.VideoFrame(64, 48, format_)
+    native.color_range, native.colorspace = range_, matrix
+    meta: Any = sb.frame(native).meta
+    said = meta.color_range_and_matrix()
+    assert not meta.metadata_was_read
+    names = ("color_range", "color_matrix")
+    assert said == tuple(meta.metadata.get(name) for name in names)
+    meta.metadata.update(color_range="full", color_matrix="bt709")
+    assert meta.color_range_and_matrix() == ("full", "bt709")
+    meta.metadata["color_matrix"] = "grey"
+    with pytest.raises(UnknownNameError, match="color_matrix"):
+        meta.color_range_and_matrix()

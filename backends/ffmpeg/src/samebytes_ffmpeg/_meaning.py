@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FULL_RANGE_FORMATS",
     "chroma_location",
+    "color_range_and_matrix",
     "interlacing",
     "mark_fields",
     "read_meaning",
@@ -85,6 +86,25 @@ def interlacing(frame: Any) -> tuple[bool, bool]:
 def chroma_location(frame: Any) -> str | None:
     """The chroma location of an AVFrame; None if it is not known."""
     return _colors(frame).chroma_location
+
+
+def color_range_and_matrix(native: VideoFrame) -> tuple[str | None, str | None]:
+    """The range and matrix of an av frame, by their names in metadata; None for what is not known.
+
+    For each frame of a stream: PyAV gives the two numbers, and all else is looked up.
+    """
+    key = native.color_range, native.colorspace, native.format.name
+    found = _SAID.get(key)
+    if found is None:
+        colors = _colors(AVFrame.from_address(frame_address(native)))
+        if len(_SAID) >= _MOST:
+            _SAID.clear()
+        found = _SAID[key] = colors.color_range, colors.color_matrix
+    return found
+
+
+_SAID: dict[tuple[Any, Any, str], tuple[str | None, str | None]] = {}
+_MOST = 256
 
 
 def _colors(frame: Any) -> Colorimetry:

@@ -12,7 +12,7 @@ from samebytes.plugins import FrameMeta
 
 from ._avutil import AVFrame
 from ._layouts import audio_info
-from ._meaning import interlacing, read_meaning, sample_aspect
+from ._meaning import color_range_and_matrix, interlacing, read_meaning, sample_aspect
 from ._pixel_formats import image_format_named
 from ._pyav import channel_count, fraction, frame_address
 from ._side_data import read_side_data
@@ -64,6 +64,12 @@ class FFmpegMeta(FrameMeta):
         # Through the base, since reading the attribute here would fill it; and in one call in C:
         # CPython 3.11 leaks what an exception of a signal handler meets in an `except` here.
         return getattr(super(), "metadata", _UNREAD) is not _UNREAD
+
+    def color_range_and_matrix(self) -> tuple[str | None, str | None]:
+        """As of any frame; before the metadata were read, the two fields of the AVFrame alone."""
+        if self.metadata_was_read or not isinstance(self.native, VideoFrame):
+            return super().color_range_and_matrix()
+        return color_range_and_matrix(self.native)
 
     if not TYPE_CHECKING:  # it would hide every misspelt attribute from the type checker
 

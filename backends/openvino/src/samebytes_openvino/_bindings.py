@@ -49,11 +49,13 @@ class Bindings:
         rules: what the plugin does with ordinary tensors.
 
     Attributes:
+        has_outputs: an output was bound, to memory that may have to be published.
         must_run_async: an output is bound to memory that OpenVINO's infer() cannot return.
+        takes_dense: the plugin uses every dense input where it lies, as the CPU's does.
     """
 
     __slots__ = ("_bound", "_context", "_intake", "_leftovers", "_native", "_released", "_rules",
-                 "_runs_alone", "_takes_dense", "must_run_async")  # fmt: skip
+                 "_runs_alone", "has_outputs", "must_run_async", "takes_dense")  # fmt: skip
 
     def __init__(self, native: Any, context: RemoteContext | None, rules: PlacementRules) -> None:
         self._native = native
@@ -61,9 +63,8 @@ class Bindings:
         self._rules = rules
         self._intake = Intake(context, rules)
         self._bound: dict[Port, Bound] = {}
-        # The CPU plugin uses every dense input where it lies.
-        self._takes_dense = context is None and rules.own == "in place"
-        self.must_run_async = False
+        self.takes_dense = context is None and rules.own == "in place"
+        self.has_outputs = self.must_run_async = False
         self._leftovers: Leftovers | None = None
         # Nobody has the native to run it by itself.
         self._runs_alone = True
@@ -76,7 +77,7 @@ class Bindings:
         Args:
             copied: `value` is a copy already, of what the user gave.
         """
-        if self._takes_dense and port.dense and not copied:
+        if self.takes_dense and port.dense and not copied:
             found = dense_input(port, value)
             if found is not None:
                 native, held = found
@@ -101,6 +102,24 @@ class Bindings:
             # The plugin's import ends before the memory does.
             pin(bound.pin, bound.given.storage)
         self._hold(port, bound)
+
+    def bind_host_inputs(self, ports: Sequence[Port], natives: Sequence[Any], holds: Any) -> bool:
+        """Give tensors of the ports' own layouts to OpenVINO, in memory of the CPU.
+
+        Args:
+            natives: an openvino.Tensor for each port.
+            holds: what they lie in.
+
+        Returns:
+            False where the plugin refuses one: then `bind` says why. Only for `takes_dense`.
+        """
+        try:
+            for port, native in zip(ports, natives, strict=True):
+                self._native.set_input_tensor(port.index, native)
+                self._bound[port] = InPlace(native, holds)
+        except RuntimeError:
+            return False
+        return True
 
     def bind_batch(self, port: Port, values: Sequence[Any], copy: bool) -> None:
         """Give OpenVINO one tensor for each item of a batch, and hold them.
@@ -152,6 +171,8 @@ class Bindings:
 
     def output_context(self, ports: Sequence[Port]) -> Context | None:
         """The context of all outputs, or None if they lie in different contexts."""
+        if self._context is None:
+            return OPENVINO
         there = [self._is_remote(self._bound.get(port)) for port in ports]
         if all(there):
             return self._context
@@ -201,7 +222,9 @@ class Bindings:
             if unused is None:
                 unused = self._released[port] = self._unused(port)
             self._native.set_input_tensor(port.index, unused)
-            self._replaced(self._bound.pop(port))
+            before = self._bound.pop(port)
+            if before.ran:
+                self._replaced(before)
 
     def _unused(self, port: Port) -> Any:
         """Memory that takes the place of what is bound to a port."""
@@ -273,6 +296,7 @@ class Bindings:
         if before is not None:
             self._replaced(before)
         if port.kind == "output":
+            self.has_outputs = True
             self.must_run_async = any(
                 p.kind == "output" and self._is_remote(b) for p, b in self._bound.items()
             )

@@ -31,8 +31,8 @@ class InPlace(Bound):
 
     Attributes:
         native: the openvino.Tensor.
-        source: the tensor that it is the native of, which may be closed by now; or the user's own
-            openvino.Tensor, which is `native` then.
+        source: the tensor that it is the native of, which may be closed by now; or what else it
+            lies in: the user's own openvino.Tensor, which is `native` then, or a frame.
     """
 
     __slots__ = ("_tensor", "native", "source")

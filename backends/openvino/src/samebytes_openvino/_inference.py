@@ -16,7 +16,7 @@ import openvino
 from samebytes.errors import BusyError, ClosedError
 from samebytes.plugins import Lock
 
-from ._busy import REPORTING_BUSY
+from ._busy import REPORTING_BUSY, check_busy
 from ._completion import calling_back, disarm, in_callback, report, retire, trampoline
 from ._remote._errors import OpenVINOError, last_line
 
@@ -116,10 +116,13 @@ class Inference:
     def run(self) -> None:
         """Run one, and return when it is done."""
         # Held here too: a close() in another thread drops it while this one runs.
-        native = self.native
-        with REPORTING_BUSY:
+        native = self._native or self.native
+        try:  # REPORTING_BUSY, spelled out: it runs for every frame
             # Without share_outputs every output is copied to a new array.
             native.infer(share_outputs=True)
+        except RuntimeError as error:
+            check_busy(error)
+            raise
 
     def start(self) -> None:
         """Start one, and return."""
@@ -180,13 +183,9 @@ class Inference:
                 self._publish()
 
     @property
-    def _unpublished(self) -> bool:
-        return self._published < self._starts
-
-    @property
     def is_ready(self) -> bool:
         """True if the request is open, with no inference left to be waited for or published."""
-        return not (self.running or self._unpublished or self._native is None)
+        return not (self.running or self._published < self._starts or self._native is None)
 
     def is_idle(self) -> bool:
         """True if no inference is running. The callback of the last one may not have returned yet.

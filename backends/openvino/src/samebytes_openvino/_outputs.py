@@ -63,7 +63,7 @@ class OutputFrame(Frame):
         """
         native = request._inference.native
         kind = cls if context is not None else _MixedOutputFrame
-        frame = kind.borrowed(native, context or OPENVINO, FrameMeta(None))
+        frame = kind(native, context or OPENVINO, native, None, False, FrameMeta(None))
         frame._request, frame._ports = request, request.output_ports
         return frame
 
@@ -221,6 +221,8 @@ class Loans:
         Raises:
             BusyError: an array, or another tensor, still lies over the memory of one.
         """
+        if not self._lent:
+            return
         for _, tensor_ref, _ in self._lent:
             tensor = tensor_ref()
             if tensor is not None:

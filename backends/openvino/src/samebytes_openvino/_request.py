@@ -201,8 +201,24 @@ class InferRequest:
             ClosedError: the request was closed.
             RuntimeError: OpenVINO's, if the last inference failed and nobody waited for it.
         """
-        self._check_idle()
+        if not self._inference.is_ready:
+            self._check_idle()
         self._bindings.release_inputs()
+
+    def _set_host_inputs(self, first: int, natives: Sequence[Any], holds: Any) -> bool:
+        """Bind tensors of the layouts of some inputs, if they can be used where they lie.
+
+        For image models, which know the layouts.
+
+        Args:
+            first: the index of the input for the first one.
+            natives: an openvino.Tensor in memory of the CPU for each.
+            holds: what they lie in.
+        """
+        if not self._inference.is_ready:
+            self._check_idle()
+        ports = self.input_ports[first : first + len(natives)]
+        return self._bindings.bind_host_inputs(ports, natives, holds)
 
     def get_tensor(self, port: Any) -> Tensor:
         """The tensor of an input or output: what was set, or else the request's own memory.
@@ -258,7 +274,9 @@ class InferRequest:
                 "infer() inside a callback could wait for the thread that runs this callback: use "
                 "start_async()"
             )
-        self._prepare(inputs, copy)
+        if inputs is not None or not self._inference.is_ready:
+            self._prepare(inputs, copy)
+        self._loans.call_in()
         # Held here too: a close() in another thread drops them while this one runs.
         bindings = self._bindings
         used = bindings.starting()
@@ -268,8 +286,10 @@ class InferRequest:
             self._inference.wait(None)
         else:
             self._inference.run()
-            bindings.flush_outputs()
-        bindings.started(used)
+            if bindings.has_outputs:
+                bindings.flush_outputs()
+        if used:
+            bindings.started(used)
         return self.outputs()
 
     def start_async(self, inputs: Any = None, *, copy: bool = False) -> None:
@@ -282,10 +302,12 @@ class InferRequest:
             copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
         """
         self._prepare(inputs, copy)
+        self._loans.call_in()
         bindings = self._bindings
         used = bindings.starting()
         self._inference.start()
-        bindings.started(used)
+        if used:
+            bindings.started(used)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for a running inference.
@@ -453,7 +475,6 @@ class InferRequest:
         elif inputs is not None:
             for key, tensor in self._by_port(inputs):
                 self.set_input_tensor(key, tensor, copy=copy)
-        self._loans.call_in()
 
     def _by_port(self, inputs: Any) -> list[tuple[Any, Any]]:
         if isinstance(inputs, Mapping):

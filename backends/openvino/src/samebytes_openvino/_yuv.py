@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from samebytes import Frame, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.plugins import Refused
 
 from ._image._build import Memory, Source, build
-from ._image._seen import Meaning, in_cpu_memory
+from ._image._seen import image_of, in_cpu_memory, whole_rows
 from ._image._target import COLORS, Target, input_size_of, layout_of_input, read
 
 __all__ = ["prepared", "yuv_inputs"]
@@ -133,10 +134,10 @@ def _target(model: Any, layout: str, color: str, size: tuple[int, int] | None) -
 
 def _padded(info: ImageInfo, pitches: Sequence[int] | Frame) -> Source:
     if isinstance(pitches, Frame):
-        source = in_cpu_memory(pitches, Meaning("BT.601", "limited"), "", False).source
-        if source.info != info:
-            raise LayoutError(f"the frame is {source.info}, but the model expects {info}")
-        pitches = source.pitches
+        there = in_cpu_memory(pitches, False)
+        if image_of(there) != info:
+            raise LayoutError(f"the frame is {there.image}, but the model expects {info}")
+        pitches = _pitches_of(there, info)
     layouts = info.plane_layouts(pitches)
     source = Source(info, tuple(pitches), (0,) * len(layouts), "BT.601", "limited")
     for layout, shape in zip(layouts, source.port_shapes(), strict=True):
@@ -146,3 +147,12 @@ def _padded(info: ImageInfo, pitches: Sequence[int] | Frame) -> Source:
                 f"number of its {layout.shape[2]}-byte pixels: image_model() takes such frames"
             )
     return source
+
+
+def _pitches_of(there: Frame, info: ImageInfo) -> tuple[int, ...]:
+    """The bytes of a row of each plane; those of dense planes where whole rows cannot be had."""
+    try:
+        _, pitches = whole_rows(there)
+    except Refused:
+        return tuple(layout.row_nbytes for layout in info.plane_layouts())
+    return tuple(pitch for pitch, _ in pitches)

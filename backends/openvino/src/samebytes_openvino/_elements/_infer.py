@@ -19,6 +19,7 @@ from samebytes.errors import (
     UnknownNameError,
 )
 from samebytes.formats import ImageFormat
+from samebytes.metadata import AffineTransform
 
 from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
@@ -298,7 +299,7 @@ class OpenVINOInfer(Transform):
             tensors = self._new_tensors(request)
             outputs = request.infer()
             request.release_inputs()
-            self._add(frame, None if tensors is None else tensors[0], outputs)
+            self._add(frame, None if tensors is None else tensors[0], outputs, _transform(idle, 0))
         return frame
 
     def end_of_stream(self, stream: int) -> Any:
@@ -413,12 +414,15 @@ class OpenVINOInfer(Transform):
             return None
         return new_outputs(request, self._context_of(), self.batch)
 
-    def _add(self, frame: Frame[Any], tensors: Mapping[str, Tensor] | None, outputs: Any) -> None:
+    def _add(
+        self,
+        frame: Frame[Any],
+        tensors: Mapping[str, Tensor] | None,
+        outputs: Any,
+        transform: AffineTransform,
+    ) -> None:
         """Add to a frame what came of it."""
         assert self._results is not None, "it is open"
-        transform = WHOLE
-        if isinstance(self._images, ImageModel) and frame.meta.info is not None:
-            transform = self._images.transform(frame)
         self._results.of_frame(frame, tensors, outputs, transform)
 
     def _make(self, frame: Frame[Any]) -> Request:
@@ -441,9 +445,8 @@ class OpenVINOInfer(Transform):
         for number, frame in enumerate(flight.frames):
             outputs = request.outputs() if batch == 1 else outputs_of_item(request, number, batch)
             try:
-                self._add(
-                    frame, None if flight.results is None else flight.results[number], outputs
-                )
+                tensors = None if flight.results is None else flight.results[number]
+                self._add(frame, tensors, outputs, _transform(flight.request, number))
             except ElementError:
                 raise
             except Exception as error:
@@ -492,3 +495,8 @@ class OpenVINOInfer(Transform):
             return self._reading.image_options
         options = {name: getattr(self, name) for name in _IMAGE}
         return {name: value for name, value in options.items() if value is not None}
+
+
+def _transform(request: Request, number: int) -> AffineTransform:
+    """The transform from the model's image to the picture of a frame of the batch."""
+    return request.transforms[number] if isinstance(request, ImageRequest) else WHOLE

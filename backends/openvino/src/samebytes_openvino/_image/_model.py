@@ -190,7 +190,8 @@ class ImageModel:
         if frame is None:
             lines = explanation(planner.last, planner.target, name, None, resizes, planner.rule)
             return "\n".join(lines)
-        plan, seen = planner.look(frame, False)
+        seen = planner.look(frame, False)
+        plan = seen.known.plan
         size = frame.width, frame.height
         lines = explanation(plan, planner.target, name, size, resizes, planner.rule)
         return "\n".join([*lines, placements(plan, frame, seen, resizes)])
@@ -207,7 +208,7 @@ class ImageModel:
 
     def _request(self, of_model: bool = False) -> ImageRequest:
         planner = self._planner
-        return ImageRequest(planner.look, planner.resize, planner.transform, self._batch, of_model)
+        return ImageRequest(planner.look, planner.resize, self._batch, of_model)
 
     def __repr__(self) -> str:
         width, height = self.input_size

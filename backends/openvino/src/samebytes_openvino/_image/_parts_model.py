@@ -64,7 +64,7 @@ class PartsRequest(ImageRequest):
     """One inference of a PartsModel at a time. Bind frames with `set_parts` alone."""
 
     def __init__(self, planner: Planner, count: int, rule: Rule) -> None:
-        super().__init__(planner.look, None, planner.transform)
+        super().__init__(planner.look, None)
         self._planner = planner
         self._count = count
         self._rule = rule

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
+from samebytes import ImageInfo
+from samebytes.metadata import AffineTransform
 from samebytes.plugins import KeyLocks, Lock
 
 from .._compiled import CompiledModel, compile_model
@@ -17,19 +19,22 @@ from ._joined import identity, joined
 from ._parts import Parts, build_parts
 from ._target import Target
 
-__all__ = ["Plan", "Plans", "kind_of"]
+__all__ = ["Known", "Plan", "Plans", "kind_of"]
 
 # A stream has one layout. Eight are enough for a model that serves several.
 _KEPT = 8
+# Plans serve frames that differ in what the model does not see, such as padding that is cut off.
+_MOST_KNOWN = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Plan:
     """A compiled model for frames of one layout.
 
     Attributes:
         names: of its inputs, in the order of the planes; of a batch, of one frame after another.
         gathers, tables: see `Built`.
+        used: grows with each use, over all plans.
     """
 
     compiled: CompiledModel
@@ -37,11 +42,33 @@ class Plan:
     names: tuple[str, ...]
     gathers: bool
     tables: tuple[str, ...] = ()
+    used: int = 0
 
     def inputs_of(self, number: int) -> range:
         """The numbers of the inputs for one frame of the batch."""
         planes = len(self.source.pitches)
         return range(number * planes, (number + 1) * planes)
+
+
+@dataclass(slots=True, eq=False)
+class Known:
+    """The plan for frames of one layout and meaning, found once for all of them.
+
+    Attributes:
+        info: of the frames; others may have the same names and numbers.
+        source: the layout of their planes.
+        plan: the compiled model that takes them.
+        transform: from the model's image to their picture, both normalised.
+        context: of the device that has their memory; None for memory of the CPU.
+        shapes: the openvino.Shape of the model's input for each plane.
+    """
+
+    info: ImageInfo
+    source: Source
+    plan: Plan
+    transform: AffineTransform
+    context: RemoteContext | None
+    shapes: tuple[Any, ...]
 
 
 class Plans:
@@ -71,7 +98,10 @@ class Plans:
         self._device = device
         self._config = config
         self._core = core
-        self._plans: OrderedDict[Hashable, Plan] = OrderedDict()
+        self._plans: dict[Hashable, Plan] = {}
+        # Looked up for each frame: hence without a lock, by keys that hash without a call.
+        self._known: dict[Hashable, Known] = {}
+        self._uses = count()
         self._compiling = KeyLocks()
         self._lock = Lock()
 
@@ -95,18 +125,44 @@ class Plans:
                     self._keep(key, found)
         return found
 
+    def known(self, key: Hashable, info: ImageInfo) -> Known | None:
+        """The entry that `remember` was given for such frames, while their plan is kept."""
+        found = self._known.get(key)
+        if found is None or (found.info is not info and found.info != info):
+            return None
+        found.plan.used = next(self._uses)
+        return found
+
+    def remember(self, key: Hashable, known: Known) -> None:
+        """Keep an entry for frames, for as long as their plan is kept.
+
+        Args:
+            key: names and numbers that such frames share, and no others.
+            known: what was found out about them.
+        """
+        with self._lock:
+            if known.plan in self._plans.values():  # else it was dropped meanwhile
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known = {}
+                self._known[key] = known
+
     def _find(self, key: Hashable) -> Plan | None:
         with self._lock:
             found = self._plans.get(key)
             if found is not None:
-                self._plans.move_to_end(key)
+                found.used = next(self._uses)
             return found
 
     def _keep(self, key: Hashable, plan: Plan) -> None:
+        dropped = before = None
         with self._lock:
+            if len(self._plans) >= _KEPT:
+                oldest = min(self._plans, key=lambda k: self._plans[k].used)
+                dropped = self._plans.pop(oldest)
+                before, self._known = self._known, {}
+            plan.used = next(self._uses)
             self._plans[key] = plan
-            dropped = self._plans.popitem(last=False) if len(self._plans) > _KEPT else None
-        del dropped  # after the lock, since OpenVINO unloads the model
+        del dropped, before  # after the lock, since OpenVINO unloads the model
 
     def _compile(self, source: Source, context: RemoteContext | None) -> Plan:
         device = self._device if context is None else context

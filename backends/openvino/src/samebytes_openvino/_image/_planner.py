@@ -9,19 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
+
+import openvino
 
 from samebytes import Context, Frame, ImageInfo
 from samebytes.errors import CopyRequiredError, LayoutError
 from samebytes.metadata import AffineTransform
+from samebytes.plugins import Refused
 
 from .._remote._context import RemoteContext
-from ._build import Source
+from ._build import Memory, Source
 from ._components import without_subsampling
 from ._placing import STRETCHED, Rule, placing, transform_of
-from ._plan import Plan, Plans, kind_of
+from ._plan import Known, Plan, Plans, kind_of
 from ._request import Resize
-from ._seen import Meaning, Seen, image_of, in_cpu_memory, in_device_memory
+from ._seen import (
+    Meaning,
+    Pitches,
+    Seen,
+    image_of,
+    in_cpu_memory,
+    in_device_memory,
+    memory_of_gpu,
+    whole_rows,
+)
 from ._target import Target
 from ._upright import AS_IT_LIES, stored_size
 
@@ -61,6 +73,9 @@ class Planner:
         self._meaning = meaning
         self.rule = rule
         self._last: Plan | None = None
+        kind = kind_of(device)
+        self._tries_device = resize is None and kind in ("GPU", "NPU")
+        self._host_memory: Memory = "GPU_BUFFER" if kind == "GPU" else ""
         # Where frames of a context go: a name, until the first one showed the context it means.
         self._contexts: dict[Any, RemoteContext] = {}
 
@@ -82,23 +97,67 @@ class Planner:
                 self.look(example, False)
             except CopyRequiredError:
                 info, turn = image_of(example), self._meaning.turn(example)
-                said = self._meaning.of(info, example)
+                said = self._meaning.of(info, self._meaning.said(example))
             else:
                 return
         else:
-            info, turn, said = example, AS_IT_LIES, self._meaning.of(example, None)
+            info, turn, said = example, AS_IT_LIES, self._meaning.of(example)
         source = self._placed(Source.dense(info, *said, turn=turn))
         self._last = self._plans.plan_for(self._planned(source), None)
 
-    def look(self, frame: Frame, copy: bool) -> tuple[Plan, Seen]:
+    def look(self, frame: Frame, copy: bool) -> Seen:
         """Return what to do with a frame, and its planes as the device sees them."""
-        seen = self._see(frame, copy)
-        source = self._placed(seen.source)
-        plan = self._plans.plan_for(self._planned(source), seen.context)
-        self._last = plan
-        if self.resize is not None and source.placing.part is not None:
-            seen = seen.cut(source.placing.part)
-        return plan, seen
+        there = self._in_device_memory(frame) if self._tries_device else None
+        if there is not None:
+            return self._seen(frame, there, (), memory_of_gpu(there), there.context)
+        there = in_cpu_memory(frame, copy)
+        if self.resize is not None:
+            return self._seen(frame, there, (), "", None)
+        try:
+            rows, pitches = whole_rows(there)
+        except Refused as refused:
+            seen = self._seen(frame, there, (), self._host_memory, None)
+            seen.why = (str(refused),)
+        else:
+            seen = self._seen(frame, there, pitches, self._host_memory, None)
+            seen.rows = rows
+        return seen
+
+    def _seen(
+        self, frame: Frame, there: Frame, pitches: Pitches, memory: Memory, context: Any
+    ) -> Seen:
+        """With what is known of such frames, which is found out where it is not.
+
+        Args:
+            frame: the user's.
+            there: the same, where its planes can be read.
+            pitches: of its planes; none where they do not matter.
+            memory: the name of it in OpenVINO's GPU plugin.
+            context: of the device; None for memory of the CPU.
+        """
+        info = image_of(frame)
+        meaning = self._meaning
+        said = meaning.said(frame)
+        turn = meaning.turn(frame) if meaning.upright else AS_IT_LIES
+        key = info.format.name, info.width, info.height, said, turn, pitches, memory, context
+        known = self._plans.known(key, info)
+        if known is None:
+            colours = meaning.of(info, said)
+            source = Source.dense(info, *colours, memory, turn)
+            if pitches:
+                lengths, firsts = zip(*pitches, strict=True)
+                source = replace(source, pitches=lengths, firsts=firsts)
+            known = self._find_out(source, context)
+            self._plans.remember(key, known)
+        self._last = known.plan
+        return Seen(frame, there, known)
+
+    def _find_out(self, source: Source, context: RemoteContext | None) -> Known:
+        source = self._placed(source)
+        plan = self._plans.plan_for(self._planned(source), context)
+        transform = transform_of(source.placing, self.target.size, source.size, source.turn)
+        shapes = tuple(openvino.Shape(shape) for shape in source.port_shapes())
+        return Known(source.info, source, plan, transform, context, shapes)
 
     def transform(self, frame: Frame) -> AffineTransform:
         """The transform from the model's image to the picture of a frame.
@@ -134,18 +193,13 @@ class Planner:
         dense = Source.dense(made, source.matrix, source.range, turn=source.turn)
         return replace(dense, placing=replace(source.placing, part=None))
 
-    def _see(self, frame: Frame, copy: bool) -> Seen:
-        kind = kind_of(self.device)
-        refusals: list[str] = []
-        if self.resize is None and kind in ("GPU", "NPU"):
-            target = self._contexts.get(frame.context) or self._target_of(frame)
-            seen = in_device_memory(frame, target, self._meaning, refusals)
-            if seen is not None:
-                assert seen.context is not None
-                self._contexts[frame.context] = seen.context
-                return seen
-        memory: Literal["", "GPU_BUFFER"] = "GPU_BUFFER" if kind == "GPU" else ""
-        return in_cpu_memory(frame, self._meaning, "" if self.resize else memory, copy)
+    def _in_device_memory(self, frame: Frame) -> Frame | None:
+        target = self._contexts.get(frame.context) or self._target_of(frame)
+        there = in_device_memory(frame, target)
+        if there is not None:
+            assert isinstance(there.context, RemoteContext)
+            self._contexts[frame.context] = there.context
+        return there
 
     def _target_of(self, frame: Frame) -> Any:
         if self.choose is not None:

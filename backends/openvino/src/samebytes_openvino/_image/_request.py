@@ -49,21 +49,22 @@ class ImageRequest:
     Made by `ImageModel.create_infer_request()`. It holds the frame that was set until the next one
     is set, or until `release_frame()`, or until it is closed or dropped; with `resize=` the frame
     is read when it is set, and not held. One request is used by one thread at a time.
+
+    Attributes:
+        transforms: of each frame that was set last, from the model's image to its picture.
     """
 
     def __init__(
         self,
-        look: Callable[[Frame, bool], tuple[Plan, Seen]],
+        look: Callable[[Frame, bool], Seen],
         resize: Resize | None,
-        transform: Callable[[Frame], AffineTransform],
         batch: int = 1,
         of_model: bool = False,
     ) -> None:
         self._batch = batch
         self._of_model = of_model  # the one that ImageModel.infer() uses
         self._look = look
-        self._transform_of = transform
-        self._transform = WHOLE
+        self.transforms: tuple[AffineTransform, ...] = (WHOLE,)
         self._resize = resize
         self._plan: Plan | None = None
         self._request: InferRequest | None = None
@@ -119,7 +120,8 @@ class ImageRequest:
             UnsupportedObjectError: one of them is not a frame.
             And the errors of `set_frame`.
         """
-        self._check_open()
+        if self._closed:
+            self._check_open()
         if not 0 < len(frames) <= self._batch:
             raise LayoutError(
                 f"{len(frames)} frames were passed, but this request takes 1 to {self._batch}"
@@ -130,13 +132,13 @@ class ImageRequest:
                     f"a {type(frame).__name__} is not a samebytes.Frame: wrap it, "
                     "samebytes.frame(...)"
                 )
-        if self._request is not None and not self._request.wait(0):
+        request, spare = self._request, self._spare
+        if request is not None and not request._inference.is_ready and not request.wait(0):
             raise BusyError("an inference is running: wait() for it, or use another request")
         looks = [self._look(frame, copy) for frame in frames]
-        plan = looks[0][0]
-        if any(other is not plan for other, _ in looks):
+        plan = looks[0].known.plan
+        if len(looks) > 1 and any(other.known.plan is not plan for other in looks):
             raise LayoutError("the frames of a batch have one layout: size, format and row pitch")
-        request, spare = self._request, self._spare
         # Without a request while it is bound: one with half of this frame must not run.
         before, self._plan, self._request = self._plan, None, None
         if request is None or plan is not before:
@@ -147,16 +149,16 @@ class ImageRequest:
             elif is_npu(plan):
                 spare = self._spare = _own_inputs(request, plan)
         if self._resize is not None:
-            planes = [plane for _, seen in looks for plane in seen.frame.planes]
-            for plane, target in zip(planes, self._targets, strict=False):
-                self._resize(plane.native, target)
+            targets = iter(self._targets)
+            for seen in looks:
+                for array in seen.arrays():
+                    self._resize(array, next(targets))
         else:
-            for number, (_, seen) in enumerate(looks):
+            for number, seen in enumerate(looks):
                 _bind_or_let_go(request, plan, number, seen, spare, copy)
-            for index in range(plan.inputs_of(len(looks)).start, len(plan.names)):
+            for index in range(len(looks) * len(plan.source.pitches), len(plan.names)):
                 request.set_input_tensor(index, self._empty(request, plan, index))
-        found = {self._transform_of(frame) for frame in frames}
-        self._transform = found.pop() if len(found) == 1 else WHOLE
+        self.transforms = tuple([seen.known.transform for seen in looks])
         self._plan, self._request = plan, request
         self._released = False
 
@@ -177,7 +179,8 @@ class ImageRequest:
             BusyError: an inference is running.
             ClosedError: this request was closed.
         """
-        self._check_open()
+        if self._closed:
+            self._check_open()
         if self._request is not None:
             self._request.release_inputs()
         self._released = self._resize is None
@@ -195,8 +198,11 @@ class ImageRequest:
         Raises:
             The errors of `set_frame` and of `InferRequest.infer`.
         """
-        self._set_or_keep(frame, copy)
-        return placed(self.request.infer(), self._transform)
+        if frame is not None:
+            self.set_frames((frame,), copy=copy)
+        else:
+            self._check_set()
+        return placed((self._request or self.request).infer(), self._transform)
 
     def start_async(self, frame: Frame | None = None, *, copy: bool = False) -> None:
         """Start an inference and return; `wait()` and `outputs()` follow. Otherwise like `infer()`.
@@ -205,7 +211,10 @@ class ImageRequest:
             frame: of the format that the model was made for; None runs on the last one again.
             copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
         """
-        self._set_or_keep(frame, copy)
+        if frame is not None:
+            self.set_frames((frame,), copy=copy)
+        else:
+            self._check_set()
         self.request.start_async()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -238,10 +247,16 @@ class ImageRequest:
         self._request = self._plan = None
         self._spare, self._targets = {}, []
 
-    def _set_or_keep(self, frame: Frame | None, copy: bool) -> None:
-        if frame is not None:
-            self.set_frame(frame, copy=copy)
-        elif self._released:
+    @property
+    def _transform(self) -> AffineTransform:
+        """The transform of all frames, where they have the same."""
+        first = self.transforms[0]
+        if len(self.transforms) > 1 and any(other != first for other in self.transforms):
+            return WHOLE
+        return first
+
+    def _check_set(self) -> None:
+        if self._released:
             raise BusyError("the frame was released: call set_frame() or infer(frame) first")
 
     def _check_open(self) -> None:
@@ -269,12 +284,16 @@ def bind(request: InferRequest, plan: Plan, number: int, seen: Seen, copy: bool)
     Args:
         number: of the frame in the batch.
     """
-    inputs = plan.inputs_of(number)
+    first = number * len(plan.source.pitches)
+    in_place = seen.rows is not None and request._bindings.takes_dense
+    if in_place and request._set_host_inputs(first, seen.host_tensors(), seen.frame):
+        return
     tensors = _on_the_npu(plan, seen) or seen.tensors()
     if tensors is None:
-        request.set_frame(seen.frame, plan.names[inputs.start : inputs.stop], copy=copy)
+        names = plan.names[first : first + len(plan.source.pitches)]
+        request.set_frame(seen.frame, names, copy=copy)
         return
-    for index, tensor in zip(inputs, tensors, strict=True):  # in the order of the planes
+    for index, tensor in enumerate(tensors, first):  # in the order of the planes
         request.set_input_tensor(index, tensor, copy=copy)
 
 

@@ -3,26 +3,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from openvino import Type
 
 from samebytes import Context, Frame, ImageInfo, Tensor
 from samebytes.errors import CopyRequiredError, LayoutError, RouteError
 from samebytes.formats import colors_of
-from samebytes.plugins import CpuTensor, FrameMeta, HostContext, Refused
+from samebytes.plugins import CpuTensor, FrameMeta, HostContext
 
+from .._pinned import ReadOnlyTensor
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
 from ._colour import NAMES
-from ._placing import Box
 from ._rows import rows_of
 from ._upright import AS_IT_LIES, Turn, turn_of
 
-__all__ = ["Meaning", "Seen", "image_of", "in_cpu_memory", "in_device_memory"]
+if TYPE_CHECKING:
+    from ._plan import Known
+
+__all__ = ["Meaning", "Pitches", "Seen", "image_of", "in_cpu_memory", "in_device_memory",
+           "memory_of_gpu", "whole_rows"]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
+Pitches = tuple[tuple[int, int], ...]
+"""Of each plane, the bytes of a row, and the byte at which its first pixel begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +44,30 @@ class Meaning:
     range: str | None
     upright: bool = False
 
-    def of(self, info: ImageInfo, frame: Frame | None) -> tuple[str, str]:
-        """(matrix, range) of a frame.
+    def said(self, frame: Frame) -> tuple[str | None, str | None]:
+        """(range, matrix) that a frame states, which is not asked where both are known.
 
         Raises:
-            LayoutError: the frame is YUV of a matrix that cannot be computed.
             UnknownNameError: its metadata have no such names.
         """
-        range_, said = colors_of(info.format, {} if frame is None else frame.metadata)
+        if self.matrix is not None and self.range is not None:
+            return None, None
+        return frame.meta.color_range_and_matrix()
+
+    def of(
+        self, info: ImageInfo, stated: tuple[str | None, str | None] = (None, None)
+    ) -> tuple[str, str]:
+        """(matrix, range) of pictures.
+
+        Args:
+            info: their format.
+            stated: what `said` returned.
+
+        Raises:
+            LayoutError: they are YUV of a matrix that cannot be computed.
+        """
+        entries = dict(zip(("color_range", "color_matrix"), stated, strict=True))
+        range_, said = colors_of(info.format, {k: v for k, v in entries.items() if v is not None})
         matrix = self.matrix or NAMES.get(said)
         if matrix is None and info.format.color_model == "yuv":
             raise LayoutError(
@@ -61,25 +85,37 @@ class Meaning:
         return turn_of(frame) if self.upright else AS_IT_LIES
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Seen:
     """A frame that was looked at.
 
     Attributes:
         given: the user's frame.
         frame: where its planes can be read: in memory of the CPU, or of the model's device.
-        context: of that device; None for memory of the CPU.
-        rows: each plane's whole rows, uint8 [rows, row pitch]; None where they cannot be had, or
+        known: what is known of all frames like it.
+        rows: each plane's whole rows, dense arrays of any shape; None where they cannot be had, or
             where the frame is in the memory of a device.
         why: reasons for which the frame as it lies cannot be used.
     """
 
     given: Frame
     frame: Frame
-    source: Source
-    context: RemoteContext | None = None
-    rows: tuple[Array, ...] | None = None
+    known: Known
+    rows: Sequence[Array] | None = None
     why: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> Source:
+        """The layout of its planes as they were given."""
+        return self.known.source
+
+    def host_tensors(self) -> list[Any]:
+        """An openvino.Tensor over the whole rows of each plane, in the shapes of the inputs."""
+        assert self.rows is not None
+        return [
+            ReadOnlyTensor(rows, shape, Type.u8)
+            for rows, shape in zip(self.rows, self.known.shapes, strict=True)
+        ]
 
     def tensors(self) -> list[Tensor] | None:
         """The whole rows as tensors in the shapes of the model's inputs."""
@@ -87,39 +123,42 @@ class Seen:
             return None
         return [
             CpuTensor.borrowed(
-                rows.reshape(shape), plane.context, keep=plane.storage, readonly=True
+                _in_bytes(rows, shape), plane.context, keep=plane.storage, readonly=True
             )
             for rows, plane, shape in zip(
                 self.rows, self.frame.planes, self.source.port_shapes(), strict=True
             )
         ]
 
-    def cut(self, part: Box) -> Seen:
-        """The frame with planes of which a part is seen, that begins and ends between samples."""
+    def arrays(self) -> Sequence[Array]:
+        """The planes in memory of the CPU: of the part that is seen, between samples."""
+        part = self.known.source.placing.part
+        if part is None:
+            return self.frame.native  # type: ignore[no-any-return]  # a tuple of them
         x, y, width, height = part
         info = ImageInfo(self.source.info.format, width, height)
         arrays = []
-        for plane, shape, layout in zip(
-            self.frame.planes, info.format.planes, info.plane_layouts(), strict=True
+        for array, shape, layout in zip(
+            self.frame.native, info.format.planes, info.plane_layouts(), strict=True
         ):
             top, left = y >> shape.y_shift, x >> shape.x_shift
             rows, columns = layout.shape[:2]
-            arrays.append(plane.native[top : top + rows, left : left + columns])
-        made = Frame.borrowed(
-            tuple(arrays), self.frame.context, FrameMeta(info), keep=self.frame.storage,
-            readonly=True,
-        )  # fmt: skip
-        return replace(self, frame=made, rows=None)
+            arrays.append(array[top : top + rows, left : left + columns])
+        return arrays
 
     def wide_frame(self) -> Frame:
         """The whole rows as one frame. Its planes are wider than its size says."""
         assert self.rows is not None
         arrays = tuple(
-            rows.reshape(shape[1:] if shape[3] > 1 else shape[1:3])
+            _in_bytes(rows, shape[1:] if shape[3] > 1 else shape[1:3])
             for rows, shape in zip(self.rows, self.source.port_shapes(), strict=True)
         )
         inside, meta = self.frame.context, FrameMeta(self.source.info)
         return Frame.borrowed(arrays, inside, meta, keep=self.frame.storage, readonly=True)
+
+
+def _in_bytes(rows: Array, shape: Sequence[int]) -> Array:
+    return rows.reshape(-1).view(np.uint8).reshape(shape)
 
 
 def image_of(frame: Frame) -> ImageInfo:
@@ -134,53 +173,61 @@ def image_of(frame: Frame) -> ImageInfo:
     return info
 
 
-def in_device_memory(
-    frame: Frame, target: str | Context, meaning: Meaning, refusals: list[str]
-) -> Seen | None:
+def in_device_memory(frame: Frame, target: str | Context) -> Frame | None:
     """The frame in the memory of a GPU or NPU, if it gets there without a copy.
 
     Args:
         target: the node of the device, or the context that served frames of this context before.
-        refusals: why it does not is added to them.
     """
     if isinstance(frame.context, HostContext):
         return None
     try:
         there = frame.map(target, "r")
-    except RouteError as refused:
-        refusals += getattr(refused, "reasons", ()) or [str(refused)]
+    except RouteError:
         return None
+    return there if isinstance(there.context, RemoteContext) else None
+
+
+def memory_of_gpu(there: Frame) -> Memory:
+    """OpenVINO's name of the memory of a frame on a GPU; "" for other devices."""
     context = there.context
-    if not isinstance(context, RemoteContext):
-        return None
-    memory: Memory = ""
-    if context.device_name.startswith("GPU"):
-        opaque = any(plane.strides is None for plane in there.planes)
-        memory = "GPU_SURFACE" if opaque else "GPU_BUFFER"
-    info = image_of(frame)
-    source = Source.dense(info, *meaning.of(info, frame), memory, meaning.turn(frame))
-    return Seen(frame, there, source, context)
+    if not isinstance(context, RemoteContext) or not context.device_name.startswith("GPU"):
+        return ""
+    opaque = any(plane.strides is None for plane in there.planes)
+    return "GPU_SURFACE" if opaque else "GPU_BUFFER"
 
 
-def in_cpu_memory(frame: Frame, meaning: Meaning, memory: Memory, copy: bool) -> Seen:
-    """The frame in memory of the CPU, with its padded rows.
+def in_cpu_memory(frame: Frame, copy: bool) -> Frame:
+    """The frame in memory of the CPU.
 
     Raises:
         CopyRequiredError, NoRouteError: it cannot be mapped there.
     """
     try:
-        there = frame.map("cpu", "r")
+        return frame.map("cpu", "r")
     except CopyRequiredError:
         if not copy:
             raise
-        there = frame.map("cpu", "r", copy=True)
-    info = image_of(frame)
-    said, turn = meaning.of(info, frame), meaning.turn(frame)
-    try:
-        found = [rows_of(plane.native) for plane in there.planes]
-    except Refused as refused:
-        return Seen(frame, there, Source.dense(info, *said, memory, turn), why=(str(refused),))
-    rows = tuple(whole for whole, _ in found)
-    firsts = tuple(first for _, first in found)
-    pitches = tuple(whole.shape[1] for whole in rows)
-    return Seen(frame, there, Source(info, pitches, firsts, *said, memory, turn), rows=rows)
+    return frame.map("cpu", "r", copy=True)
+
+
+def whole_rows(there: Frame) -> tuple[list[Array], Pitches]:
+    """The whole rows of each plane of a frame in memory of the CPU, and how they are laid out.
+
+    Returns:
+        (rows, pitches): dense arrays over the planes' own memory, which hold it; and for each plane
+        the bytes of a row, and the one in it at which the first pixel is.
+
+    Raises:
+        Refused: the rows of a plane cannot be had, as `rows_of` says.
+    """
+    found, pitches = [], []
+    for plane in there.native:
+        if plane.flags.c_contiguous:
+            found.append(plane)
+            pitches.append((plane.nbytes // len(plane), 0))
+        else:
+            rows, first = rows_of(plane)
+            found.append(rows)
+            pitches.append((rows.shape[1], first))
+    return found, tuple(pitches)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..._numbers import integer
 from ...errors import MetadataError
-from ...formats import AudioInfo, ImageInfo
+from ...formats import AudioInfo, Colorimetry, ImageInfo
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -85,6 +85,18 @@ class FrameMeta:
                 need not be left again.
         """
         note(self.metadata)
+
+    def color_range_and_matrix(self) -> tuple[str | None, str | None]:
+        """The entries `color_range` and `color_matrix`; None for each that is not specified.
+
+        It is asked for every frame that is converted to RGB. A backend that reads metadata on
+        first use answers it without reading the others.
+
+        Raises:
+            UnknownNameError: an entry about colours is not one of the names that it can be.
+        """
+        said = Colorimetry.of(self.metadata)
+        return said.color_range, said.color_matrix
 
 
 class FrameSays(TypedDict, total=False):

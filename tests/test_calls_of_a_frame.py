@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The number of our functions that are called for a warm frame.
+
+A count does not depend on the machine, as times do, and grows with every needless step. The bounds
+are what was reached, and about a tenth.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import openvino
+import pytest
+from openvino import opset13 as ops
+
+av = pytest.importorskip("av")
+cv2 = pytest.importorskip("cv2")
+
+import samebytes as sb  # noqa: E402 - the packages of other distributions are asked for first
+import samebytes.elements as el  # noqa: E402
+import samebytes_opencv  # noqa: E402
+import samebytes_openvino as sbo  # noqa: E402
+
+WARM = 5
+
+
+def echo() -> openvino.Model:
+    """A model of a small image that gives it back."""
+    x = ops.parameter([1, 3, 30, 40], np.float32, name="image")
+    return openvino.Model([ops.result(ops.relu(x))], [x], "echo")
+
+
+def calls(function: Callable[[], object]) -> int:
+    """Count the functions of samebytes' packages that are called."""
+    count = 0
+
+    def profile(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        module = frame.f_globals.get("__name__", "")
+        count += event == "call" and module.partition(".")[0].startswith("samebytes")
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    ("resize", "most"), [(None, 60), (samebytes_opencv.resize, 50)], ids=["inside", "opencv"]
+)
+@pytest.mark.parametrize("format_", ["yuv420p", "nv12"])
+def test_of_an_image_model(format_: str, resize: Any, most: int) -> None:
+    frames = [sb.frame(av.VideoFrame(320, 192, format_)) for _ in range(WARM + 1)]
+    model = sbo.image_model(echo(), frames[0], resize=resize)
+    for frame in frames[:WARM]:
+        model.infer(frame)
+    assert calls(lambda: model.infer(frames[WARM])) <= most
+    assert not frames[WARM].meta.metadata_was_read  # type: ignore[attr-defined]  # FFmpegMeta's
+
+
+@pytest.mark.parametrize("resize", [None, samebytes_opencv.resize], ids=["inside", "opencv"])
+def test_of_a_pipeline(resize: Any) -> None:
+    """Source, draw, infer and sink in one thread."""
+    counts: list[int] = []
+
+    def source() -> Iterator[Any]:
+        for _ in range(WARM + 2):
+            yield av.VideoFrame(320, 192, "yuv420p")
+
+    @el.inplace(takes=el.Image("I420|NV12", memory="opencv", access="rw"))
+    def draw(picture: Any) -> None:
+        cv2.rectangle(picture.planes[0].native, (20, 20), (90, 70), 235, 2)
+
+    def read(_frame: Any, outputs: Any) -> None:
+        outputs[0].host_array()
+
+    infer = el.create("openvino.infer", echo(), postprocess=read, resize=resize)
+    with el.Pipeline(source(), draw(), infer).start(threads=0) as frames:
+        for _ in range(WARM):
+            next(frames)
+        counts.append(calls(lambda: next(frames)))
+    assert counts[0] <= 260
