@@ -21,10 +21,14 @@ _TIMEOUT = "1800"
 
 def main() -> None:
     """Run the groups that were asked for."""
-    groups = ("edges", "elements", "rings", "demo")
+    groups = ("edges", "elements", "rings", "demo", "end-to-end")
     parser = argparse.ArgumentParser(prog="dev.py bench", description=__doc__)
     parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
-    parser.add_argument("--quick", action="store_true", help="edges: less exact, one size each")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="edges: less exact, one size each; end-to-end: fewer and shorter passes",
+    )
     parser.add_argument("--json", action="store_true", help="edges: print JSON, for `dev.py costs`")
     parser.add_argument(
         "--repeat",
@@ -73,6 +77,11 @@ def main() -> None:
         from .pipeline import pipeline_rows
 
         print_rows("The whole demo: decode, infer, draw, encode", pipeline_rows())
+    if "end-to-end" in chosen:
+        from .end_to_end import end_to_end
+
+        if not end_to_end(options.quick):
+            sys.exit("results differ that must be equal")
 
 
 if __name__ == "__main__":

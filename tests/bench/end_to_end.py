@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole passes over a video into a light model: ours beside what else users would write."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import openvino
+from openvino import opset13 as ops
+
+import samebytes as sb
+import samebytes_opencv
+import samebytes_openvino as sbo
+from samebytes_demo.pipelines import make_clip
+
+from .ways_to_a_model import CONFIG, SIZE, WAYS
+
+__all__ = ["end_to_end"]
+
+_SIZES = ((1280, 720), (1920, 1080))
+# The way that computes the same, and how much more CPU time than that one ours may take.
+_LIKE = {
+    "image_model, resize=": ("by hand", 1.05),
+    "Pipeline, threads=0": ("by hand", 1.08),
+    "Pipeline, threads=1": ("by hand", None),
+    "Pipeline, threads=2": ("by hand", None),
+    "image_model": ("by hand, in place", None),
+}
+
+
+@dataclass
+class _Passes:
+    """The passes of one way.
+
+    Attributes:
+        cpu, wall: milliseconds for each frame, by pass.
+        peak: the most memory that its process had, in MB.
+    """
+
+    cpu: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+    peak: float = 0
+
+
+def end_to_end(quick: bool) -> bool:
+    """Print a table for each size.
+
+    Args:
+        quick: fewer and shorter passes.
+
+    Returns:
+        True if all that computes the same had the same results.
+    """
+    equal = True
+    rounds, frames = (3, 30) if quick else (7, 90)
+    for width, height in _SIZES:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            clip = _prepare(folder, frames, width, height)
+            passes = _measured(folder, clip, rounds)
+            of = f"{width}x{height}, {rounds} passes of {frames} frames"
+            print(f"\nA video into a light model: {of}")
+            equal &= _print(passes, folder)
+    return equal
+
+
+def _light() -> openvino.Model:
+    """A network of two convolutions, which takes about a millisecond."""
+    random = np.random.default_rng(0)
+    image = ops.parameter([1, 3, SIZE, SIZE], np.float32, name="image")
+    node: Any = image
+    for channels, inputs, stride in ((8, 3, 4), (16, 8, 2)):
+        weights = random.normal(0, 0.1, (channels, inputs, 3, 3)).astype(np.float32)
+        node = ops.relu(
+            ops.convolution(node, ops.constant(weights), [stride] * 2, [0, 0], [0, 0], [1, 1])
+        )
+    return openvino.Model([ops.result(ops.reduce_mean(node, ops.constant([3])))], [image], "light")
+
+
+def _prepare(folder: Path, frames: int, width: int, height: int) -> Path:
+    """The video, the model, and the two that image_model() makes of it, for those by hand."""
+    clip, light = folder / "clip.mp4", folder / "light.xml"
+    make_clip(clip, frames, width, height)
+    openvino.save_model(_light(), light, compress_to_fp16=False)
+    with av.open(str(clip)) as container:
+        first = sb.frame(next(container.decode(video=0)))
+    for name, resize in (("exact", None), ("resized", samebytes_opencv.resize)):
+        made = sbo.image_model(light, first, config=CONFIG, resize=resize)
+        made.infer(first)
+        (folder / f"{name}.blob").write_bytes(made.compiled.export_model().getvalue())
+    return clip
+
+
+def _measured(folder: Path, clip: Path, rounds: int) -> dict[str, _Passes]:
+    """All ways in turns, each in its own process, which was warmed by one pass."""
+    passes = {name: _Passes() for name in WAYS}
+    with ExitStack() as stack:
+        processes = {}
+        for name in WAYS:
+            command = [
+                sys.executable,
+                "-m",
+                "tests.bench.ways_to_a_model",
+                name,
+                str(clip),
+                str(folder),
+            ]
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            processes[name] = stack.enter_context(process)
+        for number in range(rounds + 1):
+            for name, process in processes.items():
+                assert process.stdin is not None
+                assert process.stdout is not None
+                process.stdin.write("\n")
+                process.stdin.flush()
+                said = json.loads(process.stdout.readline())
+                if number:
+                    passes[name].cpu.append(1000 * said["cpu"] / said["frames"])
+                    passes[name].wall.append(1000 * said["wall"] / said["frames"])
+                passes[name].peak = said["peak"]
+    return passes
+
+
+def _print(passes: dict[str, _Passes], folder: Path) -> bool:
+    """The table; True if results are equal where they must be."""
+    all_equal = True
+    width = max(map(len, passes))
+    print(f"  {'':{width}}  CPU ms  by hand  wall ms  MB     results")
+    for name, one in passes.items():
+        like, goal = _LIKE.get(name, ("by hand", None))
+        ratio = _ratio(one.cpu, passes["by hand"].cpu)
+        said = "other pixels"
+        if name in _LIKE:
+            ours, theirs = (np.load(folder / f"{way}.npy") for way in (name, like))
+            equal = bool(np.array_equal(ours, theirs))
+            all_equal &= equal
+            said = f"{'equal to' if equal else 'NOT EQUAL TO'} {like!r}"
+            if like != "by hand":
+                said += f", {_ratio(one.cpu, passes[like].cpu):.2f} times its CPU"
+        elif name in ("by hand", "by hand, in place"):
+            said = ""
+        star = f" (goal {goal}) *" if goal is not None and ratio > goal else ""
+        cpu, wall = statistics.median(one.cpu), statistics.median(one.wall)
+        numbers = f"{cpu:6.2f}  {ratio:7.2f}  {wall:7.2f}  {one.peak:5.0f}"
+        print(f"  {name:{width}}  {numbers}  {said}{star}")
+    return all_equal
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> float:
+    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))

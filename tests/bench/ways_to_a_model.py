@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ways from a video file to a model of images, each in a process of its own.
+
+python -m tests.bench.ways_to_a_model WAY CLIP FOLDER
+
+FOLDER has what `end_to_end` puts there. For each line on its input the program makes one pass over
+the video, and prints a line of JSON: of all frames but the first, for which pipelines compile the
+model. One thread decodes, and one computes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino
+
+__all__ = ["CONFIG", "SIZE", "WAYS"]
+
+Array = np.ndarray[Any, Any]
+Pass = Callable[[], Iterator[Array]]
+
+SIZE = 300
+CONFIG = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+
+
+def main() -> None:
+    """Make a pass for each line."""
+    name, clip, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+    run = WAYS[name](clip, folder)
+    for _ in sys.stdin:
+        passing = run()
+        results = [next(passing)]
+        wall, cpu = time.perf_counter(), time.process_time()
+        results += passing
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        np.save(folder / f"{name}.npy", np.array(results))
+        said = {"cpu": cpu, "wall": wall, "frames": len(results) - 1, "peak": _peak()}
+        print(json.dumps(said), flush=True)
+
+
+def _peak() -> float:
+    """The most memory that this process had, in MB. getrusage() counts the parent's, too."""
+    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found[1]) / 1024 if found else 0.0
+
+
+def _decoded(clip: str) -> Iterator[Any]:
+    import av
+
+    with av.open(clip) as container:
+        stream = container.streams.video[0]
+        stream.codec_context.thread_count = 1
+        yield from container.decode(stream)
+
+
+def _of_bgr(folder: Path) -> tuple[Any, Array]:
+    """A request of the model that takes BGR of its own size, and its input."""
+    from openvino.preprocess import ColorFormat, PrePostProcessor
+
+    steps = PrePostProcessor(openvino.Core().read_model(folder / "light.xml"))
+    tensor = steps.input().tensor()
+    tensor.set_element_type(openvino.Type.u8).set_layout(openvino.Layout("NHWC"))
+    tensor.set_color_format(ColorFormat.BGR)
+    steps.input().preprocess().convert_element_type(openvino.Type.f32)
+    steps.input().model().set_layout(openvino.Layout("NCHW"))
+    request = _request(openvino.Core().compile_model(steps.build(), "CPU", CONFIG))
+    return request, request.get_input_tensor().data[0]
+
+
+def _request(compiled: Any) -> Any:
+    return compiled.create_infer_request()
+
+
+def _result(request: Any) -> Array:
+    request.infer(share_outputs=True)
+    found: Array = request.get_output_tensor().data.copy()
+    return found
+
+
+def _capture(clip: str, folder: Path) -> Pass:
+    """cv2.VideoCapture, which gives BGR, and cv2.resize."""
+    import cv2
+
+    request, target = _of_bgr(folder)
+
+    def run() -> Iterator[Array]:
+        video = cv2.VideoCapture(clip, cv2.CAP_FFMPEG, [cv2.CAP_PROP_N_THREADS, 1])
+        while (read := video.read())[0]:
+            cv2.resize(read[1], (SIZE, SIZE), dst=target)
+            yield _result(request)
+
+    return run
+
+
+def _to_ndarray(clip: str, folder: Path) -> Pass:
+    """PyAV's to_ndarray() and cv2.resize: the usual idiom."""
+    import cv2
+
+    request, target = _of_bgr(folder)
+
+    def run() -> Iterator[Array]:
+        for frame in _decoded(clip):
+            cv2.resize(frame.to_ndarray(format="bgr24"), (SIZE, SIZE), dst=target)
+            yield _result(request)
+
+    return run
+
+
+def _reformatter(clip: str, folder: Path) -> Pass:
+    """One kept VideoReformatter of PyAV's, which scales and converts in one step."""
+    from av.video.reformatter import VideoReformatter
+
+    request, target = _of_bgr(folder)
+
+    def run() -> Iterator[Array]:
+        kept = VideoReformatter()
+        for frame in _decoded(clip):
+            target[...] = kept.reformat(frame, SIZE, SIZE, "bgr24").to_ndarray()
+            yield _result(request)
+
+    return run
+
+
+def _preprocessor(clip: str, folder: Path) -> Pass:
+    """The planes as they lie; OpenVINO's PrePostProcessor converts and resizes in the model."""
+    from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
+
+    width, height = _size_of(clip)
+    steps = PrePostProcessor(openvino.Core().read_model(folder / "light.xml"))
+    tensor = steps.input().tensor()
+    tensor.set_element_type(openvino.Type.u8)
+    tensor.set_color_format(ColorFormat.I420_THREE_PLANES, ["y", "u", "v"])
+    tensor.set_spatial_static_shape(height, width)
+    steps.input().preprocess().convert_color(ColorFormat.BGR)
+    steps.input().preprocess().convert_element_type(openvino.Type.f32)
+    steps.input().preprocess().resize(ResizeAlgorithm.RESIZE_LINEAR)
+    steps.input().model().set_layout(openvino.Layout("NCHW"))
+    request = _request(openvino.Core().compile_model(steps.build(), "CPU", CONFIG))
+    return partial(_set_in_place, request, clip)
+
+
+def _set_in_place(request: Any, clip: str) -> Iterator[Array]:
+    for frame in _decoded(clip):
+        for index, plane in enumerate(frame.planes):
+            rows = np.frombuffer(plane, np.uint8)
+            shape = openvino.Shape([1, plane.height, plane.line_size, 1])
+            request.set_input_tensor(index, openvino.Tensor(rows, shape, openvino.Type.u8))
+        yield _result(request)
+
+
+def _by_hand_in_place(clip: str, folder: Path) -> Pass:
+    """The planes as they lie, and the very model that image_model() makes."""
+    return partial(_set_in_place, _request(_imported(folder / "exact.blob")), clip)
+
+
+def _by_hand(clip: str, folder: Path) -> Pass:
+    """The planes resized by cv2 into the inputs of the model that image_model(resize=) makes."""
+    import cv2
+
+    request = _request(_imported(folder / "resized.blob"))
+    targets = [request.get_input_tensor(n).data.reshape(SIZE, SIZE) for n in range(3)]
+
+    def run() -> Iterator[Array]:
+        for frame in _decoded(clip):
+            for plane, target in zip(frame.planes, targets, strict=True):
+                rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
+                cv2.resize(rows[:, : plane.width], (SIZE, SIZE), dst=target)
+            yield _result(request)
+
+    return run
+
+
+def _imported(path: Path) -> Any:
+    return openvino.Core().import_model(path.read_bytes(), "CPU", CONFIG)
+
+
+def _image_model(clip: str, folder: Path, fast: bool) -> Pass:
+    """image_model() in a loop."""
+    import samebytes as sb
+    import samebytes_openvino as sbo
+
+    frame = sb.frame(next(_decoded(clip)))
+    model = sbo.image_model(folder / "light.xml", frame, config=CONFIG, resize=_resize(fast))
+
+    def run() -> Iterator[Array]:
+        for frame in _decoded(clip):
+            yield model.infer(sb.frame(frame))[0].host_array().copy()
+
+    return run
+
+
+def _pipeline(clip: str, folder: Path, threads: int) -> Pass:
+    """The same as a pipeline of elements."""
+    import samebytes.elements as el
+
+    def run() -> Iterator[Array]:
+        found: dict[int | None, Array] = {}  # with two threads not in the order of the frames
+
+        def read(frame: Any, outputs: Any) -> None:
+            found[frame.pts] = outputs[0].host_array().copy()
+
+        source = el.create("ffmpeg.source", clip, threads=1)
+        infer = el.create(
+            "openvino.infer", folder / "light.xml", postprocess=read, config=CONFIG,
+            resize=_resize(fast=True),
+        )  # fmt: skip
+        with el.Pipeline(source, infer).start(threads=threads) as frames:
+            for frame in frames:
+                yield found[frame.pts]
+
+    return run
+
+
+def _resize(fast: bool) -> Any:
+    if not fast:
+        return None
+    import samebytes_opencv
+
+    return samebytes_opencv.resize
+
+
+def _size_of(clip: str) -> tuple[int, int]:
+    frame = next(_decoded(clip))
+    return frame.width, frame.height
+
+
+WAYS: dict[str, Callable[[str, Path], Pass]] = {
+    "by hand": _by_hand,
+    "image_model, resize=": partial(_image_model, fast=True),
+    "Pipeline, threads=0": partial(_pipeline, threads=0),
+    "Pipeline, threads=1": partial(_pipeline, threads=1),
+    "Pipeline, threads=2": partial(_pipeline, threads=2),
+    "by hand, in place": _by_hand_in_place,
+    "image_model": partial(_image_model, fast=False),
+    "PrePostProcessor by hand": _preprocessor,
+    "VideoReformatter, kept": _reformatter,
+    "to_ndarray + cv2.resize": _to_ndarray,
+    "cv2.VideoCapture": _capture,
+}
+
+
+if __name__ == "__main__":
+    main()
