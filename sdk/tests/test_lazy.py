@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -54,3 +55,22 @@ def test_names(package: ModuleType) -> None:
         _ = package.nearr
     assert (caught.value.name, caught.value.obj) == ("nearr", package)
     assert not hasattr(package, "__path_of_nothing__")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "samebytes.CpuContext.create(None, None).allocate((2, 2))",
+        "samebytes.CpuTensor.borrowed(numpy.zeros(3), samebytes.CpuTensor.home, keep=None)",
+    ],
+)
+def test_routes_are_found_whatever_is_imported_first(made: str) -> None:
+    code = f"""
+import numpy, samebytes
+try:
+    {made}.map("nowhere")
+except LookupError as error:
+    print(type(error).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "UnknownNameError\n", done.stderr

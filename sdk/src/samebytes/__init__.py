@@ -99,7 +99,7 @@ _HOME = {
     "Fd": "._core.owner.handles",
     "Storage": "._core.owner.storage",
     "CpuContext": "._cpu.context",
-    "CpuTensor": "._cpu.tensor",
+    "CpuTensor": "._cpu.context",
     "DType": "._dtypes",
     "dtype": "._dtypes",
     "PluginInfo": "._plugins.listing",

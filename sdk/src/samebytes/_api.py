@@ -47,7 +47,8 @@ class _Router:
         return crop_frame(frame, x, y, width, height, fit)
 
 
-Context.router = _Router()
+ROUTER = _Router()
+Context.router = ROUTER
 
 # Type of the native object -> how to wrap it. Filled as types are met.
 _tensors: dict[type, Wrap] = {np.ndarray: wrap_array}

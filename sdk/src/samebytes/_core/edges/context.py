@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from importlib import import_module
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -17,6 +18,7 @@ from typing import (
     TypeAlias,
     TypeVar,
     Union,
+    cast,
     overload,
 )
 
@@ -107,6 +109,13 @@ class Router(Protocol):
     def crop(self, frame: Frame, x: int, y: int, width: int, height: int, fit: bool) -> Frame: ...
 
 
+class _LateRouter:
+    """Stands for the router until somebody uses it: what it is made of imports the core."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module("samebytes._api").ROUTER, name)
+
+
 class Context(TypedContext[TensorT_co, FrameT_co]):
     """A place where memory of one type lives, on one device.
 
@@ -140,7 +149,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
     primary_handle: ClassVar[str] = "data"
     singleton: ClassVar[bool] = False
     may_be_opaque: ClassVar[bool] = False
-    router: ClassVar[Router]
+    router: ClassVar[Router] = cast("Router", _LateRouter())
 
     def __init__(
         self,
