@@ -14,8 +14,10 @@ import pytest
 from openvino import opset13 as ops
 
 import samebytes as sb
+import samebytes.elements as el
 import samebytes_opencv
 import samebytes_openvino as sbo
+from samebytes.errors import MissingDependencyError, UnknownNameError
 from samebytes.plugins import probe
 
 Array = np.ndarray[Any, Any]
@@ -100,3 +102,34 @@ def test_video_surfaces(device: str, said: str | None) -> None:
     assert sb.stats().copies == 0
     np.testing.assert_allclose(image, want, atol=2)
     assert ("as surfaces" in model.explain()) == (device == "GPU")
+
+
+def test_the_fast_way_needs_no_function() -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (270, 320), np.uint8)
+    frame = sb.frame(av.VideoFrame.from_ndarray(noise, "yuv420p"))
+    by_word = sbo.image_model(echo(), frame, quality="fast")
+    by_hand = sbo.image_model(echo(), frame, resize=samebytes_opencv.resize)
+    exact = sbo.image_model(echo(), frame)
+    images = [image_of(model.infer(frame)).copy() for model in (by_word, by_hand, exact)]
+    np.testing.assert_array_equal(images[0], images[1])
+    assert not np.array_equal(images[0], images[2])
+    found: list[Array] = []
+
+    def read(_frame: Any, outputs: Any) -> None:
+        found.append(image_of(outputs).copy())
+
+    infer = el.create("openvino.infer", echo(), quality="fast", postprocess=read)
+    el.Pipeline([frame], infer).run(threads=0)
+    np.testing.assert_array_equal(found[0], images[0])
+
+
+def test_the_fast_way_names_what_is_missing(tmp_path: Path) -> None:
+    frame = sb.frame(decoded(tmp_path / "clip.mkv", "libx264", "yuv420p", 320, 180))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SAMEBYTES_PLUGINS", "cpu,ffmpeg,openvino")
+        sb.refresh()
+        with pytest.raises(MissingDependencyError, match=r"resizes planes.*opencv"):
+            sbo.image_model(echo(), frame, quality="fast")
+    sb.refresh()
+    with pytest.raises(UnknownNameError, match="'exact'"):
+        sbo.image_model(echo(), frame, quality="exat")  # type: ignore[arg-type]  # a slip

@@ -188,7 +188,9 @@ def _image_model(clip: str, folder: Path, fast: bool) -> Pass:
     import samebytes_openvino as sbo
 
     frame = sb.frame(next(_decoded(clip)))
-    model = sbo.image_model(folder / "light.xml", frame, config=CONFIG, resize=_resize(fast))
+    model = sbo.image_model(
+        folder / "light.xml", frame, config=CONFIG, quality="fast" if fast else "exact"
+    )
 
     def run() -> Iterator[Array]:
         for frame in _decoded(clip):
@@ -210,21 +212,13 @@ def _pipeline(clip: str, folder: Path, threads: int) -> Pass:
         source = el.create("ffmpeg.source", clip, threads=1)
         infer = el.create(
             "openvino.infer", folder / "light.xml", postprocess=read, config=CONFIG,
-            resize=_resize(fast=True),
+            quality="fast",
         )  # fmt: skip
         with el.Pipeline(source, infer).start(threads=threads) as frames:
             for frame in frames:
                 yield found[frame.pts]
 
     return run
-
-
-def _resize(fast: bool) -> Any:
-    if not fast:
-        return None
-    import samebytes_opencv
-
-    return samebytes_opencv.resize
 
 
 def _size_of(clip: str) -> tuple[int, int]:
@@ -234,7 +228,7 @@ def _size_of(clip: str) -> tuple[int, int]:
 
 WAYS: dict[str, Callable[[str, Path], Pass]] = {
     "by hand": _by_hand,
-    "image_model, resize=": partial(_image_model, fast=True),
+    "image_model, fast": partial(_image_model, fast=True),
     "Pipeline, threads=0": partial(_pipeline, threads=0),
     "Pipeline, threads=1": partial(_pipeline, threads=1),
     "Pipeline, threads=2": partial(_pipeline, threads=2),

@@ -79,6 +79,8 @@ from ._seldom import Seldom
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable
+    from typing import Any
 
     from ._plugins.distributions import Entry
 
@@ -159,6 +161,7 @@ __all__ = [
     "native_pointer",
     "ordering_queue",
     "owned_pointer_type",
+    "plane_resizer",
     "probe",
     "read_slot",
     "register_handle_key",
@@ -201,6 +204,28 @@ def logger(part: str = "") -> logging.Logger:
     from ._log import logger as named
 
     return named(part)
+
+
+def plane_resizer(plugin: str) -> Callable[[Any, Any], object]:
+    """A function resize(source, target) that resizes one plane into the memory of another.
+
+    Of the installed converters that have one it is that of the cheapest: cv2.resize, linear.
+
+    Args:
+        plugin: the one that asks, for the error.
+
+    Returns:
+        A function of two numpy arrays of (rows, columns) or (rows, columns, channels), with the
+        same element type and channels.
+
+    Raises:
+        MissingDependencyError: no installed plugin has one; the hint says which to install.
+        PluginLoadError: the one that is installed cannot be loaded.
+    """
+    # Every plugin imports this module, and few programs resize.
+    from ._converting.planes import find_plane_resizer
+
+    return find_plane_resizer(plugin)
 
 
 def probe(name: str, timeout: float = 10.0) -> ProbeResult:

@@ -128,5 +128,6 @@ def samebytes_converters() -> list[ConverterSpec]:
             converter="samebytes_opencv._conversion:OpenCVConversion",
             cost=1_100.0,
             summary="cvtColor and resize",
+            planes="samebytes_opencv:resize",
         )
     ]

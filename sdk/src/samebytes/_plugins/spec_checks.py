@@ -91,6 +91,8 @@ def _of_converter(spec: ConverterSpec) -> Iterator[str | None]:
     yield _bad_cost(spec.cost, spec.cost)
     if not isinstance(spec.summary, str):
         yield f"summary {spec.summary!r} is not a string"
+    if spec.planes != "":
+        yield _bad_reference("planes", spec.planes, "function")
 
 
 def _of_context(spec: ContextSpec) -> Iterator[str | None]:

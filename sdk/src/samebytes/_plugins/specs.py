@@ -157,12 +157,16 @@ class ConverterSpec:
         converter: "module:Class", a subclass of `Conversion`.
         cost: of one conversion beside those of others; a copy costs 10,000.
         summary: one line for those who want to know what converts: "libswscale".
+        planes: "module:function" for `plane_resizer`, resize(source, target), which resizes one
+            plane into the memory of another; both are numpy arrays of (rows, columns) or (rows,
+            columns, channels). "" if there is none.
     """
 
     node: str
     converter: str
     cost: float = 1_000.0
     summary: str = ""
+    planes: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ from .._image._joined import identity, joined
 from .._image._model import ImageModel, choose_context, image_model
 from .._image._parts_model import PartsModel, parts_model
 from .._image._placing import Align, Fit
-from .._image._request import ImageRequest, Resize
+from .._image._request import ImageRequest, Quality, Resize
 from .._image._upright import AS_IT_LIES, Turn, stored_size, turn_of
 from .._models._families import Family
 from .._models._reading import Reading, read_model_file
@@ -144,6 +144,9 @@ class OpenVINOInfer(Transform):
     resize: Annotated[
         Resize | None, Doc("resizes one plane into another, such as samebytes_opencv.resize")
     ] = None
+    quality: Annotated[
+        Quality, Doc('"fast" resizes planes by OpenCV on the CPU: see image_model')
+    ] = "exact"
     color_range: Annotated[
         Literal["limited", "full"] | None, Doc("None for what the frame says")
     ] = None
@@ -179,11 +182,12 @@ class OpenVINOInfer(Transform):
         super().__init__(*values, **named)
         if self.postprocess is not None:
             check_signature(self.name, self.postprocess, self._of_regions)
-        if self._of_regions and self.resize is not None:
+        if self._of_regions and self._resizes:
+            name = "resize" if self.resize is not None else "quality"
             raise ParameterError(
-                self.name, "resize", self.resize, "None with regions=",
-                says="parameter 'resize' is of whole frames, and pixels of regions= are chosen "
-                "inside the model: leave resize= out",
+                self.name, name, getattr(self, name), "left out with regions=",
+                says=f"parameter {name!r} is of whole frames, and pixels of regions= are chosen "
+                f"inside the model: leave {name}= out",
             )  # fmt: skip
         self._read: Any = None
         self._media: set[str] = set()
@@ -208,7 +212,7 @@ class OpenVINOInfer(Transform):
         """The memory of the device; that of the CPU for its models, and for planes to resize."""
         if isinstance(self.model, _Compiled):
             return ""  # made for a device, whatever `device` says
-        if self._node and not (given.media == "image" and self.resize is not None):
+        if self._node and not (given.media == "image" and self._resizes):
             return self._node
         return "cpu" if given.media == "image" else "openvino"
 
@@ -351,6 +355,10 @@ class OpenVINOInfer(Transform):
         self._read = self._images = self._tensors = self._results = self._second = None
 
     @property
+    def _resizes(self) -> bool:
+        return self.resize is not None or self.quality == "fast"
+
+    @property
     def _of_regions(self) -> bool:
         return self.regions is not False
 
@@ -480,7 +488,7 @@ class OpenVINOInfer(Transform):
             if self._of_regions:
                 self._images = parts_model(self._read, frame, count=self.batch, **options)
             else:
-                options |= {"resize": self.resize, "batch": self.batch}
+                options |= {"resize": self.resize, "quality": self.quality, "batch": self.batch}
                 self._images = image_model(self._read, frame, **options)
             if self._node:
                 choose_context(self._images, self._context_near)

@@ -16,7 +16,7 @@ from ._colour import ColorMatrix, ColorRange
 from ._explain import explanation, placements
 from ._placing import Align, Fit
 from ._planner import Planner
-from ._request import ImageRequest, Resize
+from ._request import ImageRequest, Quality, Resize
 from ._settling import planner_for
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def image_model(
     scale: float | Sequence[float] | None = None,
     size: tuple[int, int] | None = None,
     resize: Resize | None = None,
+    quality: Quality = "exact",
     color_range: ColorRange | None = None,
     color_matrix: ColorMatrix | None = None,
     config: Mapping[Any, Any] | None = None,
@@ -70,10 +71,12 @@ def image_model(
             dynamic size, that of the example. It takes precedence over a size that the model
             fixes: the model is reshaped to it, as is a fixed batch to 1.
         resize: a function resize(source, target) that resizes one plane, an array of (rows,
-            columns) or (rows, columns, channels), into another, for instance
-            samebytes_opencv.resize. The frame's planes are then mapped to the CPU and resized into
-            the model's own input tensors, and only the colour is converted inside the model: the
-            fastest way on a CPU. The pixels differ from those of converting first.
+            columns) or (rows, columns, channels), into another. The frame's planes are then mapped
+            to the CPU and resized into the model's own input tensors, and only the colour is
+            converted inside the model.
+        quality: "exact" computes what OpenVINO's PrePostProcessor does, to within 1 of 255. "fast"
+            is the fastest way on a CPU: `resize` by OpenCV, which samebytes-opencv brings. There
+            edges of colour differ, since planes are resized before colour is converted.
         color_range: "limited" (16 to 235) or "full", of YUV and gray. By default what
             frame.metadata["color_range"] says, as FFmpeg's frames do that are marked so (JPEG,
             "yuvj420p"); else limited for YUV and full for gray.
@@ -104,13 +107,15 @@ def image_model(
             example that is not supported.
         UnsupportedObjectError: `model` or `example` is of another type.
         FileNotFoundError: the file does not exist.
-        MissingDependencyError: OpenVINO has no such device on this machine.
+        MissingDependencyError: OpenVINO has no such device on this machine; or `quality="fast"`
+            needs a plugin that is not installed.
         RuntimeError: OpenVINO's, if it cannot read or compile the model.
     """
     planner = planner_for(
         model, example, device=device, color=color, layout=layout, mean=mean, scale=scale,
-        size=size, resize=resize, color_range=color_range, color_matrix=color_matrix,
-        config=config, core=core, batch=batch, upright=upright, fit=fit, align=align, pad=pad,
+        size=size, resize=resize, quality=quality, color_range=color_range,
+        color_matrix=color_matrix, config=config, core=core, batch=batch, upright=upright, fit=fit,
+        align=align, pad=pad,
     )  # fmt: skip
     return ImageModel(planner, batch)
 

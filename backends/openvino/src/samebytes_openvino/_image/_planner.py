@@ -184,7 +184,7 @@ class Planner:
         if any(plane.x_multiple > 1 for plane in format_.planes):
             raise LayoutError(
                 f"{format_} keeps luma and chroma of neighbouring pixels in one plane, which "
-                "resize= would mix: leave resize= out"
+                'resizing planes would mix: leave resize= out, or pass quality="exact"'
             )
         # Chroma is interpolated rather than repeated: that is nearer to resizing colours.
         box = source.placing.box

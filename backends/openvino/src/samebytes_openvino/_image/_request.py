@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from ._seen import Seen
 
-__all__ = ["ImageRequest", "Resize", "bind", "is_npu"]
+__all__ = ["ImageRequest", "Quality", "Resize", "bind", "is_npu"]
 
 Array = np.ndarray[Any, Any]
 Resize = Callable[[Array, Array], object]
+Quality = Literal["exact", "fast"]
 
 _WAY_OUT = (
     "copy=True copies what cannot be used in place, and counts it; resize= (see image_model) reads "

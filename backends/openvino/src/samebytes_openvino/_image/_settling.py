@@ -8,6 +8,7 @@ from typing import Any
 
 from samebytes import Frame, ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import plane_resizer
 
 from .._remote._context import RemoteContext
 from .._remote._core import default_core
@@ -17,12 +18,14 @@ from ._parts import Parts
 from ._placing import ALIGNS, FITS, Align, Fit, Rule
 from ._plan import Plans
 from ._planner import Planner
-from ._request import Resize
+from ._request import Quality, Resize
 from ._seen import Meaning, image_of
 from ._target import COLORS, Target, input_size_of, is_of_open_size, layout_of_input, read
 from ._upright import AS_IT_LIES, stored_size
 
-__all__ = ["planner_for", "rule_of"]
+__all__ = ["QUALITIES", "planner_for", "rule_of"]
+
+QUALITIES = ("exact", "fast")
 
 
 def planner_for(
@@ -36,6 +39,7 @@ def planner_for(
     scale: float | Sequence[float] | None = None,
     size: tuple[int, int] | None = None,
     resize: Resize | None = None,
+    quality: Quality = "exact",
     color_range: ColorRange | None = None,
     color_matrix: ColorMatrix | None = None,
     config: Mapping[Any, Any] | None = None,
@@ -58,6 +62,7 @@ def planner_for(
         ("colour matrix", color_matrix or "BT.601", MATRICES),
         ("fit", fit, FITS),
         ("align", align, ALIGNS),
+        ("quality", quality, QUALITIES),
     ):
         if value not in known:
             raise UnknownNameError(what, value, known)
@@ -86,6 +91,8 @@ def planner_for(
     if any(channels) and own.inputs[0].element_type.type_name == "u8":
         raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
     rule = rule_of(fit, align, pad)
+    if resize is None and quality == "fast":
+        resize = plane_resizer("openvino")
     of_parts = Parts(batch, rule) if parts else None
     plans = Plans(own, target, device, config, core, batch, of_parts)
     planner = Planner(plans, target, device, resize, meaning, Rule() if parts else rule)
