@@ -16,7 +16,10 @@ from devtools.wheels import audited, build_all
 from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, must
 
 # Tests use them together only: alone, a distribution has what its users have.
-_OTHERS = ("cloudpickle", "jax", "ml_dtypes", "torch")
+_OTHERS = (
+    "cloudpickle", "jax", "ml_dtypes", "opentelemetry_exporter_prometheus", "opentelemetry_sdk",
+    "torch",
+)  # fmt: skip
 ALL_DEVICES = ("gpu", "npu", "vaapi", "cuda")
 # Tests of several distributions that take a device as they find it.
 _ACROSS_DEVICES = ("tests/e2e", "tests/matrix/test_device_matrix.py")

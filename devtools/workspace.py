@@ -56,15 +56,15 @@ class Distribution:
 _BACKENDS = ("samebytes-ffmpeg", "samebytes-opencv", "samebytes-openvino")
 _SOFTDEVICES = "samebytes-softdevices"
 
-CORE = Distribution("samebytes", "sdk", extras=("testing",))
+CORE = Distribution("samebytes", "sdk", extras=("cli", "testing"))
 DISTRIBUTIONS = (
     CORE,
     Distribution("samebytes-dma", "backends/dma", brings=("samebytes_dma",)),
     Distribution(
         "samebytes-ffmpeg",
         "backends/ffmpeg",
-        alone_with=("samebytes-dma", "samebytes-vaapi", _SOFTDEVICES),
-        devices=("vaapi",),
+        alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-cuda", _SOFTDEVICES),
+        devices=("vaapi", "cuda"),
         brings=("samebytes_ffmpeg", "av"),
     ),
     Distribution(

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -236,3 +239,20 @@ def test_closed_is_public() -> None:
     before = context.closed
     context.close()
     assert (before, context.closed) == (False, True)
+
+
+def test_what_lives_until_the_interpreter_has_ended(tmp_path: Path) -> None:
+    """Its entry is removed when the names of samebytes' own modules are None."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from samebytes.plugins import ContextRegistry\n"
+        "class Engine: closed = False\n"
+        "registry, made = ContextRegistry(), Engine()\n"
+        "registry.enter('key', made)\n"
+        "sys.kept = [registry, made]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")

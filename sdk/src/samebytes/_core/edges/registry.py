@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable
-from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
@@ -103,10 +102,14 @@ def _forget(
     """Remove the entry of what is gone, unless another one stands there by now."""
     known = registry()
     if known is not None:
-        with known._lock, suppress(KeyError):
-            # No call between question and answer: a finalizer of this thread could come there.
-            if known._entries[key] is entry:
-                del known._entries[key]
+        with known._lock:
+            # No call between question and answer: a finalizer of this thread could come there. And
+            # no suppress(): when the interpreter ends, this module's names are None.
+            try:
+                if known._entries[key] is entry:
+                    del known._entries[key]
+            except KeyError:
+                pass
 
 
 # Those that were asked for by name or made by a registry; and those that live with the process.
