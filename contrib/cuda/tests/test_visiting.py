@@ -154,6 +154,8 @@ def run_in_stream(gpu: Gpu, function: Callable[[], None]) -> None:
 
 
 def test_streams_of_nobody(gpu: Gpu, context: CudaContext) -> None:
+    if not gpu.is_software:
+        pytest.skip("NVIDIA's driver ends the process over some handles of no stream")
     place = [(gpu.allocate(1), TensorInfo("uint8", (1,)))]
     with pytest.raises(DeviceMismatchError):
         context.import_planes(place, keep=None, stream=0xDEAD0, readonly=True)

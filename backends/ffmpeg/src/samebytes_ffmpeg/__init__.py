@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._hardware.objects import FFmpegHardwareFrame, FFmpegHardwarePlane
     from ._hardware.pool import HardwareFramePool
     from ._hardware.vaapi_decoder import VAAPIDecoder
+    from ._open import Video, open
     from ._plane import FFmpegPlane
     from ._rows import whole_rows
 
@@ -32,6 +33,8 @@ __all__ = [
     "HardwareFrame",
     "HardwareFramePool",
     "VAAPIDecoder",
+    "Video",
+    "open",
     "whole_rows",
 ]
 
@@ -47,6 +50,8 @@ _HOME = {
     "HardwareFramePool": "._hardware.pool",
     "VAAPIDecoder": "._hardware.vaapi_decoder",
     "FFmpegPlane": "._plane",
+    "Video": "._open",
+    "open": "._open",
     "whole_rows": "._rows",
 }
 

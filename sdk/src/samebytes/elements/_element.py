@@ -297,6 +297,14 @@ class Source(Element):
         """
         return None
 
+    def how(self) -> str:
+        """The way in which the source makes its frames, for `explain`; "" for nothing to say.
+
+        Override it where that was chosen, or costs something that the user can avoid. Called after
+        `negotiate`.
+        """
+        return ""
+
     def read(self) -> Any:
         """The next frame, a samebytes.Frame or a native one; None at the end of the stream."""
         raise NotImplementedError(f"{type(self).__name__} must define read()")

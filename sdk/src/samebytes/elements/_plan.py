@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .._core.edges.context import Context
 from .._raising import throw
 from ..errors import NegotiationError
+from ._element import Source
 from ._graph import Graph, Step
 from ._media import FrameInfo
 from ._negotiation import Link, Negotiation
@@ -113,6 +114,8 @@ class Plan:
             text = "what its first frame is" if info is None else str(info)
             number = f"stream {stream}: " if len(self._graph.sources) > 1 else ""
             yield f"{number}{step.name} gives {text}"
+            assert isinstance(step.element, Source)
+            yield from (f"  {line}" for line in step.element.how().splitlines())
         for step in self._graph.steps:
             yield from self._lines_of(step)
 

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import av
 
+import samebytes
 from samebytes.elements import FrameInfo, Timeline
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 from samebytes.plugins import without_secrets_in
@@ -19,6 +22,7 @@ from samebytes.plugins import without_secrets_in
 from .._avutil import AVFrame
 from .._pixel_formats import image_format_named
 from .._pyav import container_being_opened, end_wait, fraction, frame_address
+from ._decoders import Decoder, Decoding
 from ._failures import in_words
 
 __all__ = ["RATE", "Input", "Waking", "place"]
@@ -50,12 +54,14 @@ class Input:
         waking: the time-out of a connection; None for files.
         lenient: leave out what cannot be decoded.
         options: of FFmpeg, for the container and its streams.
+        decoding: how it is decoded.
 
     Attributes:
         rate: frames a second, guessed where the file does not say.
 
     Raises:
         ElementError: it cannot be opened, or has no such stream.
+        NoHardwareError: the hardware is not there, or has no such codec.
     """
 
     def __init__(
@@ -69,8 +75,13 @@ class Input:
         waking: Waking | None,
         lenient: bool,
         options: Mapping[str, str],
+        decoding: Decoding,
     ) -> None:
         self._fail = fail
+        self._memory, self._given = decoding.memory, decoding.given
+        self._decoder: Decoder | None = None
+        self._first: av.VideoFrame | None = None
+        self._primed: FrameInfo | None = None
         self._lenient = lenient
         self._start = start
         limit = None if waking is None else waking.timeout
@@ -78,15 +89,17 @@ class Input:
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         name = str(path.absolute()) if path.exists() else url
         try:
-            self._container: Any = av.open(name, options=dict(options), timeout=limit, **_ANY_TAGS)
+            with decoding.opening() as more:
+                self._container: Any = av.open(
+                    name, options=dict(options), timeout=limit, **_ANY_TAGS, **more
+                )
         except (av.FFmpegError, OSError) as error:
             words = in_words(error, None if waking is None else waking.seconds)
             raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)
         try:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context
-            context.thread_count = threads
-            self._stream.thread_type = "NONE" if threads == 1 else "AUTO"
+            self._decoder = decoding.decoder(self._stream, threads)
             self._said = fraction(self._stream.average_rate)
             self.rate = self._said or fraction(context.framerate) or RATE
             self._aspect = self._aspect_of_container()
@@ -96,7 +109,12 @@ class Input:
             raise
 
     def info(self) -> FrameInfo | None:
-        """Return the properties in its header; None if that names no format or no size."""
+        """Return the properties in its header, or of the first frame that `prime` has decoded.
+
+        None if the header names no format or no size.
+        """
+        if self._memory != "ffmpeg":
+            return self._primed
         context = self._stream.codec_context
         if context.pix_fmt is None or not context.width:
             return None
@@ -123,9 +141,23 @@ class Input:
             return None
         return max(round(count * (1 - Fraction(self._start) / seconds)), 0)
 
+    def prime(self) -> None:
+        """Decode the first frame, which `read` then gives, to see what a device makes of it.
+
+        Raises:
+            FFmpegError: it cannot be decoded.
+            NoHardwareError: not by that device.
+        """
+        first = None if self._memory == "ffmpeg" else next(self._frames, None)
+        if first is not None:
+            self._first = first
+            self._primed = replace(FrameInfo.of(samebytes.frame(first)), rate=self._said)
+
     def read(self) -> av.VideoFrame | None:
         """The next frame; None at the end. Raises what PyAV raises."""
-        found = next(self._frames, None)
+        found, self._first = self._first or next(self._frames, None), None
+        if found is not None:
+            self._given(found)
         if found is not None and self._aspect is not None:
             said = AVFrame.from_address(frame_address(found)).sample_aspect_ratio
             if not _is_rounded(self._aspect, said, found.width):
@@ -141,10 +173,12 @@ class Input:
         """End the decoder, and with it its references to frames."""
         container, self._container = self._container, None
         if container is not None:
-            self._frames = iter(())
+            self._frames, self._first = iter(()), None
+            if self._decoder is not None:
+                self._decoder.close()
             container.close()
         # PyAV frees a codec with the last object that can reach it.
-        self._stream = None
+        self._stream = self._decoder = None
 
     def _find(self, number: int) -> Any:
         videos = self._container.streams.video
@@ -172,35 +206,38 @@ class Input:
         origin = self._stream.start_time or 0
         begin = origin + int(self._start / Fraction(self._stream.time_base))
         try:
-            self._container.seek(begin, stream=self._stream)  # to the key frame before it
+            self._seek(begin)  # to the key frame before it
         except (av.FFmpegError, OSError) as error:
             name = self._container.format.long_name or self._container.format.name
             raise self._fail(
                 f"{name} cannot be sought: leave start= out, or put the video into a file that has "
                 "times, such as MP4"
             ) from without_secrets_in(error)
-        found = False
-        for frame in self._all():
-            if found or frame.pts is None or frame.pts >= begin:
-                found = True
-                yield frame
-        if not found and self._is_joined():
+        frames = self._all()
+        found = list(itertools.islice((f for f in frames if f.pts is None or f.pts >= begin), 1))
+        if found:
+            yield found.pop()
+            yield from frames
+        elif self._is_joined():
             yield from self._by_times_that_go_on()
 
     def _all(self) -> Iterator[av.VideoFrame]:
         """The frames from here on."""
-        container, stream = self._container, self._stream
+        container, stream, decoder = self._container, self._stream, self._decoder
+        assert decoder is not None, "it is open"
         # PyAV's generators free what they allocated when they end or are closed, not when they are
         # dropped: Cython calls no finalizer under the limited API (cython/cython#6405).
         with closing(container.demux(stream)) as packets:
             for packet in packets:
                 try:
-                    frames = packet.decode()
+                    frames = deque(decoder.decode(packet))
                 except av.error.InvalidDataError:
                     if not self._lenient:
                         raise
                     continue
-                yield from frames
+                # None is kept here that was given: a device may have few.
+                while frames:
+                    yield frames.popleft()
 
     def _is_joined(self) -> bool:
         """True if times step back somewhere, so that they do not identify a position."""
@@ -230,7 +267,12 @@ class Input:
 
     def _rewind(self) -> None:
         # Before the first time: a search for that may find it after a step back.
-        self._container.seek((self._stream.start_time or 0) - _LONG, stream=self._stream)
+        self._seek((self._stream.start_time or 0) - _LONG)
+
+    def _seek(self, time: int) -> None:
+        self._container.seek(time, stream=self._stream)
+        if self._decoder is not None:
+            self._decoder.flush()
 
 
 def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) -> bool:

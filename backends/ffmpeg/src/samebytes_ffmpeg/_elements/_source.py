@@ -13,11 +13,13 @@ from typing import Annotated, Any
 import av
 from av import error as kinds
 
-from samebytes.elements import Doc, FrameInfo, Image, Range, Source, Timeline
+from samebytes.elements import Clock, Doc, FrameInfo, Image, Range, Source, Timeline
 from samebytes.errors import ElementError
 from samebytes.plugins import GivenUpError, Seldom, logger, without_secrets_in
 
+from ._choosing import Hwaccel, choice, offered
 from ._connection import Connection
+from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
 from ._failures import in_words
 from ._input import Input, Waking, place
 
@@ -29,6 +31,9 @@ _LONGEST = 30.0
 """Seconds between two attempts to connect, at most."""
 _LOOK = 0.2
 """Seconds between two looks at whether a signal came, which may have gone to another thread."""
+
+_NAP = 0.002
+"""Seconds between two looks at whether a surface came back, which nothing announces."""
 
 _LASTING = (
     kinds.HTTPUnauthorizedError, kinds.HTTPForbiddenError, kinds.HTTPNotFoundError,
@@ -54,7 +59,6 @@ class FFmpegSource(Source):
     """
 
     name = "ffmpeg.source"
-    gives = Image(memory="ffmpeg")
 
     url: Annotated[Path | str, Doc("a file, or what FFmpeg opens: rtsp://..., tcp://...")]
     stream: Annotated[int, Range(0), Doc("which of its video streams, from 0")] = 0
@@ -71,10 +75,21 @@ class FFmpegSource(Source):
         float, Range(0.1, 600), Doc("seconds without data until a connection counts as broken")
     ] = 5.0
     options: Annotated[Mapping[str, str] | None, Doc("FFmpeg's, of container and codec")] = None
+    hwaccel: Annotated[
+        Hwaccel | None, Doc('decode on a device; "auto": where the next elements want it')
+    ] = None
+    device: Annotated[int, Range(0), Doc("which GPU decodes")] = 0
+    unsafe_output: Annotated[
+        bool, Doc("of CUDA: give the decoder's own surfaces, without a copy of each")
+    ] = False
+    extra_hw_frames: Annotated[
+        int, Range(0, 64), Doc("of a device: frames that may be kept beside those it needs")
+    ] = 8
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
         self._input: Input | Connection | None = None
+        self._decoding: Decoding | None = None
         self._timeline = Timeline()
         self._seldom = Seldom()
         self._given = 0
@@ -82,8 +97,22 @@ class FFmpegSource(Source):
         self._stopping = False
         self._stops: SimpleQueue[None] = SimpleQueue()
 
+    @property
+    def gives(self) -> Image:
+        """Images in the decoder's memory: FFmpeg's, or that of a device."""
+        return offered(self.hwaccel)
+
+    def how(self) -> str:
+        """The way in which it is decoded, where a device was asked for."""
+        return "" if self._decoding is None else self._decoding.how
+
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
-        """Open it, and say what its header says."""
+        """Open it, and say what its header says.
+
+        Raises:
+            ElementError: it cannot be opened, or not by that device.
+        """
+        self._decoding = self._chosen(wanted)
         self._stopping, self._stops = False, SimpleQueue()
         self._timeline, self._given, self._ended = Timeline(live=self.live), 0, False
         return self._connected().info()
@@ -123,6 +152,8 @@ class FFmpegSource(Source):
         attempts, empty = 0, False
         while True:
             failed: Exception | None = None
+            if not self._has_room():
+                return None
             try:
                 source = self._input or self._open()
                 frame = source.read()
@@ -133,6 +164,8 @@ class FFmpegSource(Source):
                     return frame
             except GivenUpError:
                 return None
+            except NoHardwareError as error:
+                raise self._failure(str(error)) from error
             except (av.FFmpegError, OSError, ElementError) as error:
                 failed = without_secrets_in(error)
             if self._stopping:
@@ -238,7 +271,51 @@ class FFmpegSource(Source):
         return connection
 
     def _opened(self, waking: Waking | None) -> Input:
-        return Input(
+        if self._decoding is None:
+            self._decoding = self._chosen(None)
+        try:
+            return self._opened_by(self._decoding, waking)
+        except NoHardwareError as error:
+            if self.hwaccel != "auto":
+                raise self._failure(f"{error}: leave hwaccel out, or choose auto") from error
+            self._decoding = SoftwareDecoding(str(error))
+            return self._opened_by(self._decoding, waking)
+
+    def _chosen(self, wanted: FrameInfo | None) -> Decoding:
+        try:
+            return choice(
+                self.hwaccel,
+                wanted,
+                self.device,
+                unsafe_output=self.unsafe_output,
+                extra_hw_frames=self.extra_hw_frames,
+            )
+        except NoHardwareError as error:
+            raise self._failure(str(error)) from error
+
+    def _has_room(self) -> bool:
+        """True once the decoder has a surface for the next frame; False after interrupt().
+
+        Raises:
+            PoolTimeoutError: the program keeps all of them.
+        """
+        decoding = self._decoding
+        limit = None if decoding is None else decoding.limit
+        if decoding is None or limit is None:
+            return True
+        clock = None
+        while decoding.held() >= limit:
+            clock = clock or Clock(self.timeout)
+            if clock.is_over():
+                raise clock.pool_error(self.name, decoding.held())
+            with suppress(Empty):
+                self._stops.get(timeout=_NAP)
+            if self._stopping:
+                return False
+        return True
+
+    def _opened_by(self, decoding: Decoding, waking: Waking | None) -> Input:
+        found = Input(
             self._failure,
             str(self.url),
             number=self.stream,
@@ -247,7 +324,14 @@ class FFmpegSource(Source):
             waking=waking,
             lenient=self.live,
             options=self.options or {},
+            decoding=decoding,
         )
+        try:
+            found.prime()
+        except BaseException:
+            found.close()
+            raise
+        return found
 
     def _end(self) -> None:
         self._ended = True

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decoding by NVDEC, NVIDIA's decoder, through PyAV: frames in the CUDA context that torch uses."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from ctypes import c_void_p, sizeof
+from typing import Any
+
+import av
+
+from samebytes.errors import MissingDependencyError, SamebytesError
+from samebytes.plugins import count_copy
+
+from .._avutil import PYAV, AVFrame
+from .._hardware import libcuda
+from .._hardware.described import describe
+from .._loans import lend, put, sweep
+from .._pyav import frame_address
+from ._decoders import Decoder, NoHardwareError, StreamDecoder
+
+__all__ = ["CUDADecoding"]
+
+_COPY = "NVDEC -> ffmpeg:CUDA"
+"""The name in stats() of the copy that FFmpeg makes of each frame."""
+_SPARE = 3
+"""FFmpeg makes five surfaces more than a video needs to be predicted from, and decodes into one or
+two of them."""
+_BUFFERS = 8
+"""AVFrame has so many of `buf` (AV_NUM_DATA_POINTERS)."""
+
+
+class CUDADecoding:
+    """Decoding by NVDEC.
+
+    Args:
+        device: the number of the GPU.
+        unsafe_output: give out NVDEC's own surfaces, of which there are few, and no copies.
+        extra_hw_frames: how many surfaces more than the video needs.
+        strict: it is an error if NVDEC cannot decode what comes later in the stream, such as
+            frames of another size; else FFmpeg decodes that in software.
+    """
+
+    memory = "ffmpeg:CUDA"
+
+    def __init__(
+        self, device: int, *, unsafe_output: bool, extra_hw_frames: int, strict: bool
+    ) -> None:
+        self._device = device
+        self.strict = strict
+        self._unsafe = unsafe_output
+        self._extra = extra_hw_frames
+        self._tokens: set[int] = set()
+        self._nbytes: dict[tuple[int, int], int] = {}
+
+    @property
+    def limit(self) -> int | None:
+        """As of Decoding. A few beyond it FFmpeg has no surface left, and fails."""
+        return self._extra + _SPARE if self._unsafe else None
+
+    @property
+    def how(self) -> str:
+        """As of Decoding."""
+        if self._unsafe:
+            where = f"in NVDEC's own surfaces, of which {self.limit} may be out"
+        else:
+            where = "and FFmpeg COPIES each frame on the device (not with unsafe_output=True)"
+        return f"decoded by NVDEC on GPU {self._device}, {where}"
+
+    def opening(self) -> AbstractContextManager[dict[str, Any]]:
+        """As of Decoding. The device's primary context is current, which FFmpeg then takes."""
+        try:
+            context = libcuda.primary_context(self._device)
+            ctypes.CDLL("libnvcuvid.so.1")
+            hwaccel = _hwaccel(self._device)
+        except OSError as error:
+            raise NoHardwareError(
+                "the library libnvcuvid.so.1 of NVDEC is missing: install NVIDIA's driver with it "
+                "(in a container: NVIDIA_DRIVER_CAPABILITIES must have video)"
+            ) from error
+        except SamebytesError as error:
+            raise NoHardwareError(str(error)) from error
+        return _current(context, hwaccel)
+
+    def decoder(self, stream: Any, threads: int) -> Decoder:
+        """As of Decoding."""
+        if not stream.codec_context.is_hwaccel:
+            raise NoHardwareError(f"NVDEC has no decoder for {stream.codec_context.name}")
+        options = {"extra_hw_frames": str(self._extra)}
+        if self._unsafe:
+            options["hwaccel_flags"] = "+unsafe_output"
+        stream.codec_context.options = {**stream.codec_context.options, **options}
+        return _NVDEC(stream, self)
+
+    def held(self) -> int:
+        """The number of surfaces that somebody else than FFmpeg's decoder has."""
+        sweep()
+        return len(self._tokens)
+
+    def given(self, frame: av.VideoFrame) -> None:
+        """Note a frame that is given out: count FFmpeg's copy of it, or that its surface is out."""
+        address = frame_address(frame)
+        if frame.format.name != "cuda":
+            return
+        if self._unsafe:
+            self._watch(address)
+        else:
+            size = frame.width, frame.height
+            nbytes = self._nbytes.get(size)
+            if nbytes is None:
+                nbytes = self._nbytes[size] = describe(PYAV, address).image.nbytes
+            count_copy(_COPY, nbytes)
+
+    def _watch(self, address: int) -> None:
+        """Have one more buffer in the frame, which ends with the last reference to its surface."""
+        native = AVFrame.from_address(address)
+        free = next(number for number in range(_BUFFERS) if not native.buf[number])
+        token = _Token(self._tokens)
+        (buffer,) = lend([(native.data[0], 1)], token, readonly=False)
+        put(buffer, address + AVFrame.buf.offset + free * sizeof(c_void_p))
+
+
+class _Token:
+    """Is in a set for as long as it lives."""
+
+    def __init__(self, living: set[int]) -> None:
+        self._living = living
+        living.add(id(self))
+
+    def __del__(self) -> None:
+        self._living.discard(id(self))
+
+
+class _NVDEC(StreamDecoder):
+    """PyAV's decoder of a stream, opened for NVDEC. More threads would only keep more surfaces."""
+
+    def __init__(self, stream: Any, decoding: CUDADecoding) -> None:
+        super().__init__(stream, 1)
+        self._decoding = decoding
+        self._has_begun = False
+
+    def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
+        frames = super().decode(packet)
+        for frame in frames:
+            if frame.format.name != "cuda":
+                if self._has_begun and not self._decoding.strict:
+                    continue
+                raise NoHardwareError(
+                    f"NVDEC cannot decode this {packet.stream.codec_context.name} of "
+                    f"{frame.width}x{frame.height} in {frame.format.name}"
+                )
+            self._has_begun = True
+        return frames
+
+
+@contextmanager
+def _current(context: int, hwaccel: Any) -> Iterator[dict[str, Any]]:
+    with libcuda.current(context):
+        yield {"hwaccel": hwaccel}
+
+
+def _hwaccel(device: int) -> Any:
+    try:
+        from av.codec.hwaccel import HWAccel
+
+        # PyAV falls back so that a refusal is a frame in software, and not a number. FFmpeg takes
+        # the context that is current in this thread.
+        return HWAccel(
+            "cuda", device=str(device), allow_software_fallback=True, is_hw_owned=True,
+            options={"primary_ctx": "0", "current_ctx": "1"},
+        )  # fmt: skip
+    except (ImportError, TypeError) as error:
+        raise MissingDependencyError(
+            "ffmpeg", f"PyAV 17 or later (this is {av.__version__})", 'pip install "av>=17"'
+        ) from error

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decoders behind one small protocol: those in software, which are here, and those of devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+import av
+
+__all__ = ["Decoder", "Decoding", "NoHardwareError", "SoftwareDecoding", "StreamDecoder"]
+
+
+class NoHardwareError(Exception):
+    """Hardware is not there, or cannot decode this video. It does not leave this package."""
+
+
+class Decoder(Protocol):
+    """The decoder of one stream. One thread uses it at a time."""
+
+    def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
+        """The frames that a packet completes, in the order in which they are shown.
+
+        Args:
+            packet: the next one of the stream; an empty one at its end, for what is left.
+
+        Raises:
+            FFmpegError: it cannot be decoded.
+            NoHardwareError: the device cannot decode the video, or no longer.
+        """
+
+    def flush(self) -> None:
+        """Forget what was decoded: the next packet is from another place of the stream."""
+
+    def close(self) -> None:
+        """End it. Frames that it gave stay valid."""
+
+
+class Decoding(Protocol):
+    """A way to decode, which makes a decoder for each container that is opened.
+
+    Attributes:
+        memory: the node where its frames are.
+        limit: how many frames can be out at a time; None where there is no such limit.
+        how: in words, for `explain`.
+    """
+
+    @property
+    def memory(self) -> str: ...
+    @property
+    def limit(self) -> int | None: ...
+    @property
+    def how(self) -> str: ...
+
+    def opening(self) -> AbstractContextManager[dict[str, Any]]:
+        """The arguments of `av.open` beside the address, in a block in which it is called.
+
+        Raises:
+            NoHardwareError: there is no such hardware.
+        """
+
+    def decoder(self, stream: Any, threads: int) -> Decoder:
+        """A decoder for a video stream of PyAV's, which was opened so.
+
+        Args:
+            stream: the stream.
+            threads: of a decoder in software; 0 for as many as it likes.
+
+        Raises:
+            NoHardwareError: the hardware knows no such codec.
+        """
+
+    def given(self, frame: av.VideoFrame) -> None:
+        """Note a frame that is given out.
+
+        Args:
+            frame: one of a decoder of this.
+        """
+
+    def held(self) -> int:
+        """The number of frames that are out, where they are limited."""
+
+
+class StreamDecoder:
+    """The decoder that PyAV has for a stream, in software or as its container was opened.
+
+    Args:
+        stream: a video stream of PyAV's.
+        threads: 0 for as many as FFmpeg likes.
+    """
+
+    def __init__(self, stream: Any, threads: int) -> None:
+        stream.codec_context.thread_count = threads
+        stream.thread_type = "NONE" if threads == 1 else "AUTO"
+
+    def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
+        """As of Decoder."""
+        return packet.decode()
+
+    def flush(self) -> None:
+        """Nothing: PyAV does so for each stream of a container that it seeks in."""
+
+    def close(self) -> None:
+        """Nothing: PyAV frees a codec with the last object that can reach it."""
+
+
+class SoftwareDecoding:
+    """Decoding on the CPU.
+
+    Args:
+        why: what is to be said of it, where something else was asked for.
+    """
+
+    memory = "ffmpeg"
+    limit: int | None = None
+
+    def __init__(self, why: str = "") -> None:
+        self.how = f"decoded in software: {why}" if why else ""
+
+    def opening(self) -> AbstractContextManager[dict[str, Any]]:
+        """As of Decoding."""
+        return nullcontext({})
+
+    def decoder(self, stream: Any, threads: int) -> Decoder:
+        """As of Decoding."""
+        return StreamDecoder(stream, threads)
+
+    def given(self, frame: av.VideoFrame) -> None:
+        """As of Decoding."""
+
+    def held(self) -> int:
+        """As of Decoding."""
+        return 0

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hwaccel= of ffmpeg.source: what it takes, what it says of that, and its limits.
+
+No software device has NVDEC. Where frames on a GPU are needed, the decoder here decodes in software
+and uploads, which is all that is different from `test_nvdec.py`, for machines with such a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+import samebytes_ffmpeg
+from samebytes import Frame
+from samebytes.errors import ElementError, ParameterError, PoolTimeoutError
+from samebytes_ffmpeg import FFmpegSource, HardwareDevice
+from samebytes_ffmpeg._elements import _choosing
+from samebytes_ffmpeg._elements._cuda_decoding import CUDADecoding
+from samebytes_ffmpeg._elements._decoders import (
+    Decoder,
+    NoHardwareError,
+    SoftwareDecoding,
+    StreamDecoder,
+)
+
+CAPSULE: dict[str, Any] = {"stream": 1, "max_version": (1, 0)}
+
+
+class OnGPU(el.Sink):
+    """Takes arrays of CUDA."""
+
+    takes = el.Image(memory="cuda")
+
+    def write(self, frame: Frame[Any]) -> None:
+        assert frame.context.node == "cuda"
+
+
+class OnCPU(el.Sink):
+    """Reads on the CPU."""
+
+    takes = el.Image(memory="cpu")
+
+    def write(self, frame: Frame[Any]) -> None:
+        assert frame.context.node == "cpu"
+
+
+class Uploads(CUDADecoding):
+    """As NVDEC, by an upload of what software decodes."""
+
+    def opening(self) -> AbstractContextManager[dict[str, Any]]:
+        return nullcontext({})
+
+    def decoder(self, stream: Any, threads: int) -> Decoder:
+        if stream.codec_context.name == "mjpeg":
+            raise NoHardwareError("NVDEC has no decoder for mjpeg")
+        return Uploading(stream, threads)
+
+
+class Uploading(StreamDecoder):
+    """The decoder of that."""
+
+    def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
+        device = sb.context("ffmpeg:CUDA")
+        assert isinstance(device, HardwareDevice)
+        found = []
+        for frame in super().decode(packet):
+            native = device.upload(frame).native
+            assert isinstance(native, av.VideoFrame)
+            found.append(native)
+        sb.reset_stats()
+        return found
+
+
+@pytest.fixture
+def uploads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that decodes, as far as a source sees."""
+    monkeypatch.setattr(_choosing, "CUDADecoding", Uploads)
+
+
+class Noting(SoftwareDecoding):
+    """Software, and what its decoder was asked to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def decoder(self, stream: Any, threads: int) -> Decoder:
+        return _Noting(stream, threads, self.asked)
+
+
+class _Noting(StreamDecoder):
+    def __init__(self, stream: Any, threads: int, asked: list[str]) -> None:
+        super().__init__(stream, threads)
+        self._asked = asked
+
+    def flush(self) -> None:
+        self._asked.append("flush")
+
+    def close(self) -> None:
+        self._asked.append("close")
+
+
+def test_other_values_are_refused(clip: Path) -> None:
+    with pytest.raises(ParameterError, match="hwaccel"):
+        FFmpegSource(clip, hwaccel="cuvid")
+    assert FFmpegSource(clip).hwaccel is None
+
+
+def test_vaapi_says_what_is_missing(clip: Path) -> None:
+    with pytest.raises(ElementError, match="does not decode by VA-API yet"):
+        samebytes_ffmpeg.open(clip, hwaccel="vaapi")
+
+
+def test_cuda_says_what_is_missing(clip: Path) -> None:
+    try:
+        ctypes.CDLL("libnvcuvid.so.1")
+    except OSError:
+        with pytest.raises(ElementError, match="is missing: install NVIDIA's driver"):
+            samebytes_ffmpeg.open(clip, hwaccel="cuda")
+    else:
+        pytest.skip("this machine has NVDEC: test_nvdec.py")
+
+
+def test_auto_without_a_gpu_is_software(clip: Path) -> None:
+    """And nothing is loaded for who reads on the CPU."""
+    text = el.Pipeline(FFmpegSource(clip, hwaccel="auto"), OnCPU()).explain()
+    assert "  decoded in software: what comes next takes frames of the CPU as well" in text
+    assert not sb.stats().copies
+    with samebytes_ffmpeg.open(clip, hwaccel="auto") as video:
+        assert next(video).context.node == "ffmpeg"
+        assert video.how == "decoded in software: nobody says that the frames go to a GPU"
+
+
+def test_nothing_is_said_where_nothing_was_asked_for(clip: Path) -> None:
+    text = el.Pipeline(FFmpegSource(clip), OnCPU()).explain()
+    assert "decoded" not in text
+
+
+@pytest.mark.usefixtures("cuda", "cuda_plugin", "uploads")
+class TestOnDevice:
+    def test_the_frames_are_on_the_device(self, clip: Path) -> None:
+        with (
+            samebytes_ffmpeg.open(clip) as software,
+            samebytes_ffmpeg.open(clip, hwaccel="cuda") as video,
+        ):
+            assert str(video.info) == "image I420 322x242 in ffmpeg:CUDA, 30 fps"
+            for frame, other in zip(video, software, strict=True):
+                there = frame.map("cuda")
+                assert there.pts == other.pts
+                ours, theirs = (one.map("cpu", copy=True).planes[0] for one in (there, other))
+                assert np.array_equal(np.asarray(ours), np.asarray(theirs))
+
+    def test_ffmpegs_copies_are_counted_and_said(self, clip: Path) -> None:
+        pipe = el.Pipeline(FFmpegSource(clip, hwaccel="cuda"), OnGPU())
+        assert "FFmpeg COPIES each frame on the device (not with unsafe_output" in pipe.explain()
+        sb.reset_stats()
+        with samebytes_ffmpeg.open(clip, hwaccel="cuda", frames=1) as video:
+            assert len(list(video)) == 1
+        found = sb.stats().by_edge["NVDEC -> ffmpeg:CUDA"]
+        assert (found.copies, found.nbytes) == (1, 322 * 242 + 2 * 161 * 121)
+
+    @pytest.mark.parametrize("extra", [0, 5])
+    def test_surfaces_that_are_kept_end_in_an_error_that_says_how_many(
+        self, clip: Path, extra: int
+    ) -> None:
+        options = {"unsafe_output": True, "extra_hw_frames": extra, "timeout": 0.1}
+        kept: list[Any] = []
+        with samebytes_ffmpeg.open(clip, hwaccel="cuda", **options) as video:
+            assert f"of which {extra + 3} may be out" in video.how
+            with pytest.raises(PoolTimeoutError, match=rf"all {extra + 3} frames of its pool"):
+                # What holds the surface in the end is an array of somebody else's.
+                kept.extend(frame.map("cuda")[0].__dlpack__(**CAPSULE) for frame in video)
+            assert len(kept) == extra + 3
+            kept.clear()
+            assert sum(1 for _ in video) == 48 - extra - 3
+        assert not sb.stats().by_edge
+
+    def test_a_wait_for_a_surface_is_interrupted(self, clip: Path) -> None:
+        options = {"unsafe_output": True, "extra_hw_frames": 0, "timeout": 60.0}
+        with samebytes_ffmpeg.open(clip, hwaccel="cuda", **options) as video:
+            kept = list(itertools.islice(video, 3))
+            timer = threading.Timer(0.05, video.interrupt)
+            timer.start()
+            assert list(video) == []
+            timer.join()
+        del kept
+
+    def test_auto_goes_by_what_comes_next(self, clip: Path) -> None:
+        for sink, node in ((OnGPU(), "ffmpeg:CUDA"), (OnCPU(), "ffmpeg"), (None, "ffmpeg")):
+            steps = [FFmpegSource(clip, hwaccel="auto"), sink or (lambda frame: frame)]
+            text = el.Pipeline(*steps).explain()
+            assert f"in {node}, 30 fps" in text
+        assert "as well or better" in text
+
+    def test_auto_takes_software_for_what_the_device_cannot_decode(self, tmp_path: Path) -> None:
+        path = tmp_path / "clip.mkv"
+        with av.open(str(path), "w") as container:
+            stream: Any = container.add_stream("mjpeg", rate=30)
+            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuvj420p"
+            container.mux(stream.encode(av.VideoFrame(64, 48, "yuvj420p")))
+            container.mux(stream.encode(None))
+        text = el.Pipeline(FFmpegSource(path, hwaccel="auto"), OnGPU(), copy=True).explain()
+        assert "decoded in software: NVDEC has no decoder for mjpeg" in text
+        with pytest.raises(ElementError, match="no decoder for mjpeg: leave hwaccel out"):
+            samebytes_ffmpeg.open(path, hwaccel="cuda")
+
+    def test_a_start_and_passes(self, clip: Path) -> None:
+        options = {"start": 1.0, "loop": True, "frames": 30}
+        with (
+            samebytes_ffmpeg.open(clip, **options) as software,
+            samebytes_ffmpeg.open(clip, hwaccel="cuda", **options) as video,
+        ):
+            assert [f.pts for f in video] == [f.pts for f in software]
+
+
+def test_the_decoder_hears_of_seeks_and_of_the_end(
+    clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noting = Noting()
+    monkeypatch.setattr(_choosing, "SoftwareDecoding", lambda: noting)
+    with samebytes_ffmpeg.open(clip, start=0.5, frames=2) as video:
+        assert len(list(video)) == 2
+    assert noting.asked == ["flush", "close"]

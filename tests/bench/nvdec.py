@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measure decoding by NVDEC to a convolution of torch on the luma, beside other ways to it.
+
+    python3 tests/bench/nvdec.py [--rounds N] [--sizes 1080p 4K] [--streams 4 8]
+
+It needs an NVIDIA GPU, PyAV 17 or later and torch for CUDA; PyNvVideoCodec is compared with where
+it is installed. The ways take turns in one process. Each line has the medians of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import torch
+from av.codec.hwaccel import HWAccel
+
+import samebytes as sb
+import samebytes_ffmpeg
+
+SIZES = {"1080p": (1920, 1080, 300), "4K": (3840, 2160, 120)}
+SAME_CONTEXT: dict[str, object] = {"primary_ctx": "0", "current_ctx": "1"}
+
+
+class Shim:
+    """PyAV's planes refuse a stream, and torch passes one."""
+
+    def __init__(self, plane: Any) -> None:
+        self.plane = plane
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self.plane.__dlpack__()
+
+
+def by_samebytes(path: str, stream: Any, **options: Any) -> Iterator[Any]:
+    """samebytes, by its own words."""
+    with samebytes_ffmpeg.open(path, hwaccel="cuda", **options) as video:
+        for frame in video:
+            yield torch.from_dlpack(frame.map("cuda", queue=stream)[0])
+
+
+def by_hand(path: str, stream: Any, *, unsafe: bool = False) -> Iterator[Any]:
+    """PyAV, as the facts of its makers have it."""
+    hwaccel = HWAccel("cuda", allow_software_fallback=False, options=SAME_CONTEXT, is_hw_owned=True)
+    with av.open(path, hwaccel=hwaccel) as container:
+        video = container.streams.video[0]
+        if unsafe:
+            video.codec_context.options = {"hwaccel_flags": "+unsafe_output"}
+        for frame in container.decode(video):
+            if stream is not None:
+                stream.wait_stream(torch.cuda.default_stream())
+            yield torch.from_dlpack(Shim(frame.planes[0]))
+
+
+def by_nvidia(path: str, stream: Any) -> Iterator[Any]:
+    """PyNvVideoCodec's demuxer and decoder."""
+    PyNvVideoCodec = importlib.import_module("PyNvVideoCodec")  # noqa: N806 - its own name
+
+    demuxer = PyNvVideoCodec.CreateDemuxer(filename=path)
+    decoder = PyNvVideoCodec.CreateDecoder(
+        gpuid=0, codec=demuxer.GetNvCodecId(), cudacontext=0,
+        cudastream=0 if stream is None else stream.cuda_stream, usedevicememory=True,
+    )  # fmt: skip
+    for packet in demuxer:
+        for frame in decoder.Decode(packet):
+            whole = torch.from_dlpack(frame)
+            yield whole[: whole.shape[0] * 2 // 3]
+
+
+def by_upload(path: str, _stream: Any) -> Iterator[Any]:
+    """NVDEC, downloaded and uploaded again."""
+    with av.open(path, hwaccel=HWAccel("cuda", options=SAME_CONTEXT)) as container:
+        for frame in container.decode(video=0):
+            height = frame.height
+            yield torch.from_numpy(frame.to_ndarray()[:height]).cuda()
+
+
+def by_software(path: str, _stream: Any) -> Iterator[Any]:
+    """Decoded in software, uploaded."""
+    with samebytes_ffmpeg.open(path) as video:
+        for frame in video:
+            yield torch.from_dlpack(frame.map("cpu")[0]).cuda()
+
+
+WAYS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
+    "samebytes": by_samebytes,
+    "samebytes, unsafe_output": lambda path, stream: by_samebytes(
+        path, stream, unsafe_output=True, extra_hw_frames=8
+    ),
+    "PyAV by hand": by_hand,
+    "PyAV by hand, unsafe_output": lambda path, stream: by_hand(path, stream, unsafe=True),
+    "PyNvVideoCodec": by_nvidia,
+    "NVDEC, download, upload": by_upload,
+    "software, upload": by_software,
+}
+
+
+def consume(planes: Iterator[Any], stream: Any, kernel: Any) -> tuple[int, float]:
+    """Frames, and a number that all ways agree on."""
+    count, total = 0, torch.zeros((), device="cuda", dtype=torch.float64)
+    with nullcontext() if stream is None else torch.cuda.stream(stream):
+        for plane in planes:
+            x = plane[None, None].half() / 255
+            total += torch.nn.functional.conv2d(x, kernel).mean(dtype=torch.float32)
+            count += 1
+    (stream or torch.cuda.current_stream()).synchronize()
+    return count, float(total)
+
+
+def measured(way: str, path: str, streams: int, kernel: Any) -> tuple[float, float, float]:
+    """Frames a second in all, milliseconds of the CPU a frame, and the number."""
+    found: list[tuple[int, float]] = []
+
+    def run(stream: Any) -> None:
+        found.append(consume(WAYS[way](path, stream), stream, kernel))
+
+    begin, cpu = time.perf_counter(), time.process_time()
+    if streams == 1:
+        run(None)
+    else:
+        threads = [
+            threading.Thread(target=run, args=(torch.cuda.Stream(),)) for _ in range(streams)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    took, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    frames = sum(count for count, _ in found)
+    return frames / took, cpu * 1e3 / max(frames, 1), found[0][1] if found else 0.0
+
+
+def write(path: Path, width: int, height: int, frames: int) -> None:
+    """A clip of H.264, veryfast."""
+    with av.open(str(path), "w") as container:
+        stream: Any = container.add_stream("libx264", rate=30, options={"preset": "veryfast"})
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        noise = np.random.default_rng(1).integers(0, 40, (height, width), np.uint8)
+        for number in range(frames):
+            frame = av.VideoFrame(width, height, "yuv420p")
+            luma, *chroma = sb.frame(frame).map("cpu", "rw").native
+            luma[...] = np.roll(noise, 3 * number, 1) + (np.arange(width) // 16 + number) % 128
+            for plane in chroma:
+                plane[...] = 100 + number % 50
+            frame.pts, frame.time_base = number, Fraction(1, 30)
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+
+
+def main() -> None:
+    """Print a line for each way, size and number of streams."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
+    parser.add_argument("--streams", nargs="*", type=int, default=[4, 8])
+    parser.add_argument("--seconds", type=float, default=600, help="what all of it may take")
+    options = parser.parse_args()
+    until = time.monotonic() + options.seconds
+    print(torch.cuda.get_device_name(), "PyAV", av.__version__, "torch", torch.__version__)
+    kernel = torch.randn(
+        8, 1, 3, 3, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
+    )
+    kernel = kernel.half()
+    with tempfile.TemporaryDirectory() as folder:
+        for size in options.sizes:
+            path = Path(folder) / f"{size}.mp4"
+            write(path, *SIZES[size])
+            for streams in (1, *(options.streams if size == "1080p" else [])):
+                compare(
+                    size, str(path), streams, options.rounds if streams == 1 else 2, kernel, until
+                )
+
+
+def compare(size: str, path: str, streams: int, rounds: int, kernel: Any, until: float) -> None:
+    """Measure the ways in turns."""
+    results: dict[str, list[tuple[float, float, float]]] = {}
+    for round_ in range(-1, rounds):  # the first one warms up
+        for way in WAYS:
+            if time.monotonic() > until:
+                break
+            try:
+                found = measured(way, path, streams, kernel)
+            except Exception as error:
+                if round_ < 0:
+                    print(f"{size}, {way}: {type(error).__name__}: {error}")
+                continue
+            if round_ >= 0:
+                results.setdefault(way, []).append(found)
+    for way, rows in results.items():
+        rates = sorted(rate for rate, _, _ in rows)
+        print(
+            f"{size}, {streams} streams, {way}: {statistics.median(rates):.0f} frames/s "
+            f"({rates[0]:.0f} to {rates[-1]:.0f}), "
+            f"{statistics.median(cpu for _, cpu, _ in rows):.2f} ms CPU a frame, "
+            f"sum {rows[0][2]:.3f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
