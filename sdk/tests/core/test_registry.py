@@ -246,11 +246,12 @@ def test_what_lives_until_the_interpreter_has_ended(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "import sys\n"
-        "from samebytes.plugins import ContextRegistry\n"
+        "from samebytes._core.edges import registry as module\n"
         "class Engine: closed = False\n"
-        "registry, made = ContextRegistry(), Engine()\n"
+        "made, registry = Engine(), module.ContextRegistry()\n"
         "registry.enter('key', made)\n"
-        "sys.kept = [registry, made]\n"
+        # Then both modules are emptied, this one after the other.
+        "sys.kept = [sys.modules['__main__'], module]\n"
     )
     done = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, check=False, timeout=60
