@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Storage
 from samebytes.errors import ClosedError, SamebytesError
-from samebytes.plugins import Storage, sweep_loans
+from samebytes.plugins import sweep_loans
 
 PAGE = Path(__file__).parents[1] / "docs/explanation/ownership-questions.md"
 

@@ -15,8 +15,8 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_opencv
 import samebytes_openvino as sbo
+from samebytes import probe
 from samebytes.metadata import InferenceResult, find
-from samebytes.plugins import probe
 
 Array = np.ndarray[Any, Any]
 

@@ -18,7 +18,7 @@ import pytest
 
 import samebytes
 from devtools.blocks import Block, blocks_of, commands, pages
-from samebytes.plugins import probe
+from samebytes import probe
 
 from .e2e.sample_inputs import make_model
 

@@ -14,6 +14,7 @@ import pytest
 import samebytes as sb
 
 _HEADER = """\
+from samebytes import *
 from samebytes.plugins import *
 
 PLUGIN = Plugin(api=API, summary="made up")

@@ -38,7 +38,8 @@ EDGES = """\
 """
 BETWEEN = """\
 import openvino
-from samebytes.plugins import MemoryMapper, Refused
+from samebytes import MemoryMapper
+from samebytes.plugins import Refused
 
 from .blocks import Block
 

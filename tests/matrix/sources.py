@@ -17,8 +17,7 @@ import samebytes_cuda
 import samebytes_dma
 import samebytes_gpu_opencl
 import samebytes_sycl
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
-from samebytes.plugins import FrameMeta, Storage
+from samebytes import Frame, FrameMeta, ImageInfo, Storage, Tensor, TensorInfo
 from samebytes_gstreamer import GStreamerPlane
 
 from .gstreamer_means import make_buffer

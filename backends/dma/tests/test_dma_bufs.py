@@ -17,13 +17,12 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Fd
+from samebytes import Access, Fd
 from samebytes.errors import (
     LayoutError,
     NativeError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Access
 from samebytes_dma import (
     DMATensor,
     export_sync_file,

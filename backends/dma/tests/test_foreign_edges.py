@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import samebytes
-from samebytes import Fd, Frame, Tensor, TensorInfo, Transfer
+from samebytes import Access, Fd, Frame, MemoryMapper, Storage, Tensor, TensorInfo, Transfer
 from samebytes.errors import ClosedError
-from samebytes.plugins import Access, MapperSpec, MemoryMapper, Storage
+from samebytes.plugins import MapperSpec
 from samebytes_dma import DMATensor
 
 

@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Fd
 from samebytes.errors import LayoutError, NoRouteError, RouteError, SamebytesError
 from samebytes.formats import DRM_FORMAT_MOD_LINEAR, drm_layer_fourccs, image_format
-from samebytes.plugins import Fd
 from samebytes_ffmpeg import FFmpegHardwareFrame, HardwareDevice, HardwareFrame
 from samebytes_ffmpeg._hardware.frame import place_of
 from samebytes_ffmpeg._hardware.hwcontext_abi import AVDRMFrameDescriptor

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Frame, FrameMeta
 from samebytes.errors import AccessError, LayoutError, RouteError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
-from samebytes.plugins import Frame, FrameMeta
 from samebytes_ffmpeg import FFmpegFrame
 from samebytes_ffmpeg._avutil import frame_is_writable
 from samebytes_ffmpeg._pixel_formats import image_format_named, pixel_format_name

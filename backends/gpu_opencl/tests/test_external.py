@@ -14,8 +14,9 @@ import pytest
 
 import samebytes
 import samebytes_gpu_opencl as sbo
+from samebytes import Fd
 from samebytes.errors import LayoutError, NoRouteError, UnsupportedObjectError
-from samebytes.plugins import Fd, MapperSpec
+from samebytes.plugins import MapperSpec
 from samebytes_gpu_opencl import _dma, _external
 from samebytes_gpu_opencl._abi.external_memory import CL_MEM_ALLOCATION_HANDLE_INTEL
 from samebytes_gpu_opencl._handles import mem_info

@@ -18,9 +18,8 @@ from typing import Any, Protocol
 import pytest
 
 import samebytes
-from samebytes import Device
+from samebytes import Device, Storage
 from samebytes.errors import MissingDependencyError
-from samebytes.plugins import Storage
 from samebytes_npu_level_zero import LevelZeroContext, devices
 from samebytes_npu_level_zero._abi.results import Result
 from samebytes_npu_level_zero._abi.structures import Typed, ze_context_desc_t

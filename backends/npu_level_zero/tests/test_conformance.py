@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samebytes import Frame, ImageInfo, TensorInfo, Transfer
-from samebytes.plugins import FrameMeta, Storage
+from samebytes import Frame, FrameMeta, ImageInfo, Storage, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,

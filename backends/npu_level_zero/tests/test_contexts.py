@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pytest
 
 import samebytes
-from samebytes import Device
+from samebytes import Context, Device
 from samebytes.errors import (
     AmbiguousTargetError,
     ClosedError,
@@ -22,7 +22,6 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Context
 from samebytes_npu_level_zero import LevelZeroContext
 from samebytes_npu_level_zero._abi.constants import MemoryType
 from samebytes_npu_level_zero._allocation import new_memory

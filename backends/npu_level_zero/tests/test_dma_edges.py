@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Frame, ImageInfo, TensorInfo, Transfer
+from samebytes import Fd, Frame, FrameMeta, ImageInfo, Storage, TensorInfo, Transfer
 from samebytes.errors import RouteError
-from samebytes.plugins import Fd, FrameMeta, Storage
 from samebytes.testing import MapperSuite, Memory, assert_steady
 from samebytes_npu_level_zero import LevelZeroContext, LevelZeroTensor, USMPointer
 

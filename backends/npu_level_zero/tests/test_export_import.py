@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import samebytes
+from samebytes import Fd
 from samebytes.errors import ClosedError, LayoutError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Fd
 from samebytes.testing import assert_steady
 from samebytes_npu_level_zero import (
     LevelZeroContext,

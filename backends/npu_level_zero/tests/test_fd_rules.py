@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from samebytes.plugins import Fd
+from samebytes import Fd
 from samebytes_npu_level_zero import LevelZeroContext, NotExportableError, _fd_rules
 from samebytes_npu_level_zero._abi.constants import MemoryType
 from samebytes_npu_level_zero._abi.results import Result

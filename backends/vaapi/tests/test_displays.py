@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 import samebytes
-from samebytes import Device
+from samebytes import Context, Device
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Context
 from samebytes_vaapi import VAAPIContext, VAError, _displays, _nodes
 from samebytes_vaapi._abi.structures import VADisplayAttribValSubDevice
 from samebytes_vaapi._library import Library

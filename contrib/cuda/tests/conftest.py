@@ -314,7 +314,8 @@ class ByDLPack(Lender):
         return (2, self.gpu.ordinal)
 
     def __dlpack__(self, *, stream: Any = None, **more: Any) -> object:
-        from samebytes.plugins import dlpack_capsule
+        from samebytes import TensorInfo
+        from samebytes.plugins import PointerArray
 
         self.asked.append(stream)
         orders = not os.environ.get(WITHOUT_EVENTS)
@@ -323,26 +324,9 @@ class ByDLPack(Lender):
             self.gpu.do("cuEventRecord", event, self.stream)
             self.gpu.do("cuStreamWaitEvent", stream, event, 0)
             self.gpu.do("cuEventDestroy", event)
-        return dlpack_capsule(
-            np.asarray(_Described(self)),
-            _uint8(),
-            max_version=more.get("max_version"),
-            device=self.__dlpack_device__(),
-        )
-
-
-class _Described:
-    """The memory as numpy describes memory. It holds its lender."""
-
-    def __init__(self, lender: Lender) -> None:
-        self.lender = lender
-        self.__array_interface__ = lender.interface()
-
-
-def _uint8() -> Any:
-    from samebytes.plugins import dtype
-
-    return dtype("uint8")
+        info = TensorInfo("uint8", (self.nbytes,))
+        array = PointerArray(None, self.address, info, "device", pin=self)
+        return array.dlpack_capsule(self.__dlpack_device__(), max_version=more.get("max_version"))
 
 
 @pytest.fixture(scope="session")

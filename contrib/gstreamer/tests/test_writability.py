@@ -11,8 +11,8 @@ import pytest
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
+from samebytes import Access
 from samebytes.errors import AccessError, RouteError
-from samebytes.plugins import Access
 from samebytes_gstreamer._gi import Gst
 from samebytes_gstreamer._libraries import gst
 from samebytes_gstreamer._pipeline import Deadline

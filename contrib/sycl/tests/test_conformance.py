@@ -12,8 +12,7 @@ import pytest
 
 import samebytes
 import samebytes_sycl
-from samebytes import Frame, ImageInfo, TensorInfo, Transfer
-from samebytes.plugins import FrameMeta, Storage
+from samebytes import Frame, FrameMeta, ImageInfo, Storage, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import samebytes
+from samebytes import Context
 from samebytes.errors import RouteError
-from samebytes.plugins import Context
 from samebytes_sycl import SYCLContext
 
 pytest.importorskip(

@@ -12,9 +12,9 @@ from typing import Any
 
 import openvino
 
-from samebytes import Frame, TensorInfo
+from samebytes import Access, Frame, MemoryMapper, Storage, TensorInfo
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+from samebytes.plugins import Refused
 from samebytes_ffmpeg import whole_rows
 from samebytes_openvino import PinnedTensor, ReadOnlyTensor
 

@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import pyopencl as cl
 
-from samebytes import Tensor, TensorInfo
+from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, RouteError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, ordering_queue
+from samebytes.plugins import Refused, ordering_queue
 from samebytes_gpu_opencl import OpenCLContext
 
 __all__ = ["OpenCLToUMat"]

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import MapperSpec, Plugin, Transfer, hookimpl
+from samebytes import Transfer
+from samebytes.plugins import MapperSpec, Plugin, hookimpl
 
 __all__ = ["PLUGIN"]
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._cpu.tensor import CpuTensor
     from ._dtypes import DType, dtype
     from ._plugins.listing import PluginInfo, installed_plugins
+    from ._plugins.probe import probe
     from ._routing.route import Route, route
     from ._stats import Stats, reset_stats, stats
     from .errors import SamebytesError
@@ -68,6 +69,7 @@ __all__ = [
     "formats",
     "frame",
     "installed_plugins",
+    "probe",
     "refresh",
     "reset_stats",
     "route",
@@ -104,6 +106,7 @@ _HOME = {
     "dtype": "._dtypes",
     "PluginInfo": "._plugins.listing",
     "installed_plugins": "._plugins.listing",
+    "probe": "._plugins.probe",
     "Route": "._routing.route",
     "route": "._routing.route",
     "Stats": "._stats",

@@ -37,8 +37,11 @@ _HIDES = _WithoutSecrets()
 def logger(part: str = "") -> logging.Logger:
     """The logger "samebytes", or one below it; its records say no secret.
 
+    Whatever else an element or a plugin would print goes there. Like those of other libraries it
+    prints nothing by itself.
+
     Args:
-        part: as of `samebytes.plugins.logger`.
+        part: what it is about: the name of the plugin, "toy" for "samebytes.toy".
     """
     top = logging.getLogger("samebytes")
     if not top.handlers:

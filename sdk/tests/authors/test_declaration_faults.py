@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from samebytes.plugins import MapperSpec, Transfer
+from samebytes import Transfer
+from samebytes.plugins import MapperSpec
 from samebytes.testing.rules import BrokenRule
 from samebytes.testing.rules.classes import edge_requires
 

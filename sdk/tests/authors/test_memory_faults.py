@@ -142,7 +142,7 @@ def device(generate: Generate) -> Generated:
     """The generated backend with a context that is not a singleton, as those of devices are."""
     generated = generate("alpha")
     generated.change("_memory.py", "class AlphaContext(HostContext[", "class AlphaContext(Context[")
-    generated.change("_memory.py", "import HostContext,", "import Context,")
+    generated.change("_memory.py", "import Storage,", "import Context, Storage,")
     generated.change("_memory.py", "return ALPHA  #", "return cls()  #")
     return generated
 

@@ -50,7 +50,7 @@ EDGES = """
 BETWEEN = '''
 """The edges to two other backends."""
 
-from samebytes.plugins import MemoryMapper
+from samebytes import MemoryMapper
 from samebytes_middle.blocks import Block
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from sdk.tests.conftest import Site
 
 _CLASSES = """
-from samebytes.plugins import Context, CpuTensor, HostContext, MemoryMapper
+from samebytes import Context, CpuTensor, MemoryMapper
+from samebytes.plugins import HostContext
 
 class Here(HostContext):
     memory_type = node = "alpha"

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from samebytes import Transfer
 from samebytes._cli import main
 from samebytes._graph.layout import places
 from samebytes._graph.links import Link, links_of, nodes_of
 from samebytes._graph.svg import svg
-from samebytes.plugins import MapperSpec, Transfer
+from samebytes.plugins import MapperSpec
 
 SVG = "{http://www.w3.org/2000/svg}"
 Capture = pytest.CaptureFixture[str]

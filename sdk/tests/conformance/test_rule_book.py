@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Context, DType, Frame, FrameMeta, ImageInfo, Tensor, TensorInfo
-from samebytes.plugins import CpuTensor
+from samebytes import Context, CpuTensor, DType, Frame, FrameMeta, ImageInfo, Tensor, TensorInfo
 from samebytes.testing.rules import CHAPTERS, BrokenRule, NotChecked, all_rules
 from samebytes.testing.rules.allocation import planes_share_no_byte
 from samebytes.testing.rules.book import rule

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.plugins import CpuTensor, Storage
+from samebytes import CpuTensor, Storage
 
 from . import made_up as made_up_types
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Context, CpuTensor, Device, MemoryMapper, Storage, Transfer
 from samebytes._plugins import discovery
 from samebytes._plugins.tables import Declarations, PluginRecord, Tables
 from samebytes.errors import (
@@ -18,17 +19,11 @@ from samebytes.errors import (
 )
 from samebytes.plugins import (
     API,
-    Context,
     ContextSpec,
-    CpuTensor,
-    Device,
     HostContext,
     MapperSpec,
-    MemoryMapper,
     Plugin,
     Refused,
-    Storage,
-    Transfer,
     ordering_queue,
 )
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Storage, TensorInfo
 from samebytes.errors import LayoutError, NotHostVisibleError
-from samebytes.plugins import PointerArray, Storage, TensorInfo, array_in, data_address
+from samebytes.plugins import PointerArray, array_in, data_address
 
 from .conftest import Pages
 
@@ -104,7 +105,7 @@ def test_a_readonly_pointer_array_gives_readonly_arrays(pages: Pages) -> None:
     for readonly in (native.as_readonly(), native.as_readonly().part(native.info, 0)):
         assert type(readonly) is Pointer
         assert not readonly.array().flags.writeable
-        assert not readonly.addressed().flags.writeable
+        assert not readonly._addressed().flags.writeable
 
 
 def test_memory_that_the_cpu_cannot_read_has_an_address_only(pages: Pages) -> None:
@@ -112,7 +113,7 @@ def test_memory_that_the_cpu_cannot_read_has_an_address_only(pages: Pages) -> No
     assert not native.host_visible
     with pytest.raises(NotHostVisibleError, match="copy=True"):
         native.array()
-    addressed = native.addressed()
+    addressed = native._addressed()
     assert data_address(addressed) == native.address
     assert addressed.strides == (8, 2)
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import CpuTensor, Frame, Storage
 from samebytes.errors import ClosedError
-from samebytes.plugins import CpuTensor, Frame, Storage, joint_owner
+from samebytes.plugins import joint_owner
 
 CPU = sb.context("cpu")
 

@@ -18,22 +18,12 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import CpuTensor, Frame, FrameMeta, MemoryMapper, Transfer
 from samebytes._plugins import discovery
 from samebytes._plugins.tables import Declarations, Edge, PluginRecord, Tables
 from samebytes._routing import search
 from samebytes.errors import RouteError
-from samebytes.plugins import (
-    API,
-    ContextSpec,
-    CpuTensor,
-    Frame,
-    FrameMeta,
-    HostContext,
-    MapperSpec,
-    MemoryMapper,
-    Plugin,
-    Transfer,
-)
+from samebytes.plugins import API, ContextSpec, HostContext, MapperSpec, Plugin
 
 HERE = __name__
 MOST_HOPS = 6

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import CpuTensor, Storage
 from samebytes._core.owner import closing
 from samebytes.errors import ClosedError
-from samebytes.plugins import CpuTensor, Storage
 
 if TYPE_CHECKING:
     from sdk.tests.core.conftest import Pages

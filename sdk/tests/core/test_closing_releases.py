@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes.plugins import CpuTensor, Storage
+from samebytes import CpuTensor, Storage
 
 if TYPE_CHECKING:
     from sdk.tests.core.conftest import Pages

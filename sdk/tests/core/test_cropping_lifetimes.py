@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from samebytes import Frame, ImageInfo, Tensor
-from samebytes.plugins import Access
+from samebytes import Access, Frame, ImageInfo, Tensor
 from samebytes.testing import ArrayMemory
 from samebytes.testing._drop_orders import DropChecks
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Transfer
 from samebytes.errors import CopyRequiredError, NoRouteError
-from samebytes.plugins import MapperSpec, Transfer
+from samebytes.plugins import MapperSpec
 
 from .made_up import (
     BETA,

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from samebytes import Fd
 from samebytes._core.native import descriptors
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, file_behind, file_identity, is_dma_buf, memory_size
+from samebytes.plugins import file_behind, file_identity, is_dma_buf, memory_size
 
 
 def test_the_size_of_a_file_leaves_its_position_alone() -> None:

@@ -10,21 +10,18 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes import TensorInfo
-from samebytes.errors import ClosedError, NoRouteError
-from samebytes.plugins import (
+from samebytes import (
     Context,
     CpuTensor,
     Device,
-    MapperSpec,
     MemoryMapper,
-    Refused,
     Storage,
     Tensor,
+    TensorInfo,
     Transfer,
-    ordering_queue,
-    read_slot,
 )
+from samebytes.errors import ClosedError, NoRouteError
+from samebytes.plugins import MapperSpec, Refused, ordering_queue, read_slot
 
 CPU = sb.context("cpu")
 

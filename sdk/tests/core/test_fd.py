@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from samebytes import Fd
 from samebytes.errors import ClosedError, LayoutError
-from samebytes.plugins import Fd
 
 ROUNDS = 300
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from samebytes import Storage
 from samebytes._core.owner.storage import LeasedStorage
-from samebytes.plugins import ImportCache, Storage
+from samebytes.plugins import ImportCache
 
 PAGE = 4096
 

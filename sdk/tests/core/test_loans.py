@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from samebytes._core.owner import loans
-from samebytes._core.owner.handles import OwnedPointer, owned_pointer_type, untrack
-from samebytes._core.owner.loans import Lender, Loan, keep_while, lent_count, lent_in, sweep_loans
+from samebytes._core.owner.handles import OwnedPointer, untrack
+from samebytes._core.owner.loans import Lender, Loan, sweep_loans
 
 _libc = ctypes.CDLL(None)
 
@@ -56,17 +56,17 @@ def test_what_is_lent_lives_until_all_its_slots_are_cleared(lender: Lender) -> N
     held = Held()
     alive = weakref.ref(held)
     first, second = _lend(lender, held, 2)
-    assert lent_in(first) is held
+    assert Loan.held_in(first) is held
     del held
-    assert lent_count(lender) == 2
+    assert lender.count() == 2
     _clear(first)
     sweep_loans()
     assert alive() is not None
     _clear(second)
     sweep_loans()
     assert alive() is None
-    assert lent_count(lender) == 0
-    assert lent_in(first) is None
+    assert lender.count() == 0
+    assert Loan.held_in(first) is None
 
 
 def test_a_release_before_the_lending_ends_is_noticed_at_its_end(lender: Lender) -> None:
@@ -94,31 +94,31 @@ def test_a_lending_that_fails_leaves_nothing(lender: Lender) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - raised above
         fail(held)
     del held
-    assert lent_count(lender) == 0
+    assert lender.count() == 0
     assert alive() is None
 
 
 def test_many_slots(lender: Lender) -> None:
     lent = [_lend(lender, Held())[0] for _ in range(700)]
     assert len(set(lent)) == 700
-    assert lent_count(lender) == 700
+    assert lender.count() == 700
     for slot in lent:
         _clear(slot)
-    assert lent_count(lender) == 0
+    assert lender.count() == 0
 
 
 def test_slots_that_were_cleared_take_no_memory(lender: Lender) -> None:
     before = len(loans._lent), len(loans._abandoned)
     for _ in range(1000):
         _clear(_lend(lender, Held())[0])
-    assert lent_count(lender) == 0
+    assert lender.count() == 0
     assert (len(loans._lent), len(loans._abandoned)) == before
 
 
 def test_a_slot_that_was_never_filled_may_be_cleared_later(lender: Lender) -> None:
     with Loan(lender, Held()) as loan:
         slot = loan.slot()
-    assert lent_count(lender) == 0
+    assert lender.count() == 0
     _clear(slot)
     assert slot in {ctypes.addressof(cell) for cell in loans._abandoned}
 
@@ -136,7 +136,7 @@ def test_threads_that_sweep_at_once(lender: Lender) -> None:
             held = Held()
             alive = weakref.ref(held)
             (slot,) = _lend(lender, held)
-            assert lent_in(slot) is held
+            assert Loan.held_in(slot) is held
             _clear(slot)
             del held
             sweep_loans()
@@ -145,10 +145,10 @@ def test_threads_that_sweep_at_once(lender: Lender) -> None:
         for sweeper in sweepers:
             sweeper.join()
     assert alive() is None
-    assert all(lent_in(slot) is kept for slot in lasting)
+    assert all(Loan.held_in(slot) is kept for slot in lasting)
     for slot in lasting:
         _clear(slot)
-    assert lent_count(lender) == 0
+    assert lender.count() == 0
 
 
 def _sweep_until(stop: Event) -> None:
@@ -205,7 +205,7 @@ def test_more_releases_than_the_queue_of_python_has_room_for(lender: Lender) -> 
     assert results == {0, -1}
     for _ in range(100):  # pending calls run between instructions
         pass
-    assert not [slot for slot in slots if lent_in(slot)]
+    assert not [slot for slot in slots if Loan.held_in(slot)]
 
 
 def test_a_child_can_sweep_that_was_forked_while_something_is_lent(lender: Lender) -> None:
@@ -213,15 +213,15 @@ def test_a_child_can_sweep_that_was_forked_while_something_is_lent(lender: Lende
     child = os.fork()
     if not child:
         _clear(slot)
-        os._exit(lent_count(lender))
+        os._exit(lender.count())
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     _clear(slot)
-    assert lent_count(lender) == 0
+    assert lender.count() == 0
 
 
 class TestOwnedPointers:
     def test_dropping_one_frees_what_it_points_to(self) -> None:
-        kind = owned_pointer_type("Blocks", _counting())
+        kind = OwnedPointer.freed_by(_counting(), "Blocks")
         strdup = _libc["strdup"]
         strdup.restype, strdup.argtypes = kind, (ctypes.c_char_p,)
         _freed.clear()
@@ -242,7 +242,7 @@ class TestOwnedPointers:
 
         def make() -> None:
             user = User() if first == "user" else None
-            pointer = owned_pointer_type("Blocks", _counting())(0x1234)
+            pointer = OwnedPointer.freed_by(_counting(), "Blocks")(0x1234)
             untrack(pointer)
             user = user or User()
             user.pointer, user.itself = pointer, user
@@ -275,7 +275,7 @@ def test_what_is_kept_goes_when_it_is_not_used() -> None:
     alive = [weakref.ref(held) for held in used]
     users = {id(held) for held in used}
     for held in used:
-        keep_while(lambda thing: id(thing) in users, held)
+        Loan.keep_while(lambda thing: id(thing) in users, held)
     numbers = list(map(id, used))
     used.clear()
     del held

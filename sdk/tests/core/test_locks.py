@@ -28,7 +28,8 @@ FORKING = """
 import os, signal, sys, threading, time
 import numpy as np
 import samebytes as sb
-from samebytes.plugins import Context, ContextRegistry, Device, KeyLocks
+from samebytes import Context, Device
+from samebytes.plugins import ContextRegistry, KeyLocks
 
 padded = sb.tensor(np.zeros((8, 16), np.uint8)[:, :8])
 registry, locks = ContextRegistry(), KeyLocks()
@@ -78,7 +79,8 @@ COLLECTING = """
 import gc, sys, threading
 import numpy as np
 import samebytes as sb
-from samebytes.plugins import Context, Device, intern
+from samebytes import Context, Device
+from samebytes.plugins import intern
 
 padded = sb.tensor(np.zeros((8, 16), np.uint8)[:, :8])
 ran = 0

@@ -14,17 +14,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import CpuTensor, Fd, Frame, FrameMeta, Storage, Tensor, TensorInfo
 from samebytes.errors import ClosedError, CopyRequiredError, LayoutError
-from samebytes.plugins import (
-    CpuTensor,
-    Fd,
-    Frame,
-    FrameMeta,
-    Storage,
-    Tensor,
-    TensorInfo,
-    joint_owner,
-)
+from samebytes.plugins import joint_owner
 
 if TYPE_CHECKING:
     from sdk.tests.core.conftest import Pages

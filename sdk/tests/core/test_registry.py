@@ -14,14 +14,8 @@ from typing import Any
 
 import pytest
 
-from samebytes.plugins import (
-    Context,
-    ContextRegistry,
-    Device,
-    HostContext,
-    intern,
-    living_contexts,
-)
+from samebytes import Context, Device
+from samebytes.plugins import ContextRegistry, HostContext, intern
 from samebytes.testing._threads import in_threads, switching_often
 
 
@@ -200,17 +194,6 @@ def test_a_finalizer_that_enters_one_at_any_point(contexts: Contexts) -> None:
         gc.set_threshold(*threshold)
         gc.unfreeze()
     assert nested == rounds
-
-
-def test_living_contexts_of_a_class() -> None:
-    class Other(Chip):
-        node = "registered:OTHER"
-
-    one, other = intern(Chip(7)), intern(Other(7))
-    assert living_contexts(Other) == [other]
-    assert {one, other} <= set(living_contexts(Chip))
-    other.close()
-    assert living_contexts(Other) == []
 
 
 def test_a_context_of_host_memory_lives_as_long_as_the_process() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Transfer
 from samebytes.errors import CopyRequiredError, NoRouteError, UnknownNameError
-from samebytes.plugins import Transfer
 
 from .made_up import (
     ALPHA,

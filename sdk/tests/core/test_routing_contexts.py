@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Context
 from samebytes.errors import (
     AmbiguousTargetError,
     ClosedError,
     NoRouteError,
 )
-from samebytes.plugins import (
-    Context,
-    HostContext,
-    intern,
-)
+from samebytes.plugins import HostContext, intern
 
 from .made_up import (
     ALPHA,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Transfer
 from samebytes.errors import CopyRequiredError, NoRouteError
-from samebytes.plugins import Transfer
 
 from .made_up import BETA, Alias, Mapped, OnlyDense, Watched, edge, install
 

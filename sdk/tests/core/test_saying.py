@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import FrameMeta
 from samebytes.errors import MetadataError
-from samebytes.plugins import FrameMeta, HostContext
+from samebytes.plugins import HostContext
 
 PIXELS = np.zeros((3, 4), np.uint8)
 TIMES: dict[str, Any] = {

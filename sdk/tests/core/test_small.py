@@ -14,17 +14,9 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes import errors
+from samebytes import CpuTensor, Device, Fd, errors
 from samebytes.errors import ClosedError, LayoutError, UnknownNameError
-from samebytes.plugins import (
-    CpuTensor,
-    Device,
-    Fd,
-    HandleKey,
-    check_access,
-    count_copy,
-    register_handle_key,
-)
+from samebytes.plugins import HandleKey, check_access, count_copy
 
 
 def _is_open(number: int) -> bool:
@@ -98,10 +90,10 @@ def test_handle_keys() -> None:
     with pytest.raises(UnknownNameError, match="handle of a Frame"):
         sb.context("cpu").allocate_frame("GRAY8", 4, 4).handle("cl_mem")
     key = HandleKey("test_handle", "int", "tensor", "of this test")
-    register_handle_key(key)
-    register_handle_key(key)
+    key.register()
+    key.register()
     with pytest.raises(ValueError, match="already"):
-        register_handle_key(HandleKey("test_handle", "void*", "tensor", "of another"))
+        HandleKey("test_handle", "void*", "tensor", "of another").register()
 
 
 def test_stats_count_from_many_threads() -> None:

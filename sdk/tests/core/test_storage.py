@@ -14,8 +14,8 @@ from types import FrameType
 import numpy as np
 import pytest
 
+from samebytes import Storage
 from samebytes._core.owner.storage import _released_at_exit, publish, releasing
-from samebytes.plugins import Storage
 
 
 def test_released_once_with_the_last_holder() -> None:
@@ -78,7 +78,7 @@ def test_last_holder_may_be_in_another_thread() -> None:
 def test_exit_releases_the_living_that_ask_for_it_newest_first() -> None:
     code = """
 import os
-from samebytes.plugins import Storage
+from samebytes import Storage
 a = Storage(lambda: os.write(1, b"first "), at_exit=True)
 b = Storage(lambda: os.write(1, b"second "), at_exit=True)
 c = Storage(lambda: os.write(1, b"early "), at_exit=True)
@@ -95,7 +95,7 @@ def test_handlers_registered_after_the_import_run_before_the_release() -> None:
     code = """
 import atexit, os
 atexit.register(lambda: os.write(1, b"earlier "))
-from samebytes.plugins import Storage
+from samebytes import Storage
 atexit.register(lambda: os.write(1, b"later "))
 a = Storage(lambda: os.write(1, b"released "), at_exit=True)
 """
@@ -122,7 +122,7 @@ def test_what_was_released_is_not_remembered_for_the_exit() -> None:
 def test_a_forked_child_leaves_a_drivers_memory_to_its_parent() -> None:
     code = """
 import os
-from samebytes.plugins import Storage
+from samebytes import Storage
 a = Storage(lambda: os.write(1, b"released "), at_exit=True)
 b = Storage(lambda: os.write(1, b"plain "))
 child = os.fork()
@@ -140,7 +140,7 @@ del a, b
 def test_a_forked_child_keeps_what_a_release_holds() -> None:
     code = """
 import os
-from samebytes.plugins import Storage
+from samebytes import Storage
 
 class Segment:
     def unmap(self): os.write(1, b"released ")
@@ -258,7 +258,7 @@ def test_the_error_of_a_release_at_exit_does_not_stop_the_others() -> None:
 import atexit, os
 # Registered first, so called last: nothing that is written later comes from atexit.
 atexit.register(os.write, 1, b"end")
-from samebytes.plugins import Storage
+from samebytes import Storage
 
 def fail(): raise ValueError("of the release")
 

@@ -13,10 +13,9 @@ import pytest
 
 import samebytes.elements as el
 from samebytes._log import logger
-from samebytes.elements import _journal, _statistics
+from samebytes.elements import Seldom, _journal, _statistics
+from samebytes.elements import logger as public_logger
 from samebytes.errors import ElementError
-from samebytes.plugins import Seldom
-from samebytes.plugins import logger as public_logger
 
 from .pictures import add, frame, numbers
 

@@ -18,7 +18,7 @@ import pytest
 from samebytes._dtypes import dtype
 from samebytes._exchange import from_foreign
 from samebytes._exchange._dlpack_abi import FLAG_IS_COPIED, FLAG_READ_ONLY
-from samebytes._exchange._from_dlpack import dlpack_array
+from samebytes._exchange._from_dlpack import DeviceArray
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
 DLPACK_CUDA = 2
@@ -456,7 +456,7 @@ def test_hostile_tensors_of_a_device(
     where = {"device": cuda, "claimed_device": cuda}
     producer = raw_producer(**(right | wrong), **where, versioned=versioned)
     with pytest.raises(LayoutError, match=said):
-        dlpack_array(producer, {cuda})
+        DeviceArray.by_dlpack(producer, {cuda})
     gc.collect()
     assert producer.deleted == 1
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sdk.tests.conftest import Site
 
 _MAKE = """
+from samebytes import *
 from samebytes.plugins import *
 PLUGIN = Plugin(api={api}, summary="made up")
 """
@@ -71,7 +72,7 @@ def test_import_raises(site: Site, reason: Callable[[str], str], code: str, expe
 
 def test_the_line_that_raised_is_named(site: Site, reason: Callable[[str], str]) -> None:
     site.plugin("alpha", "\nraise RuntimeError\n")
-    assert f"({site.path / 'alpha_plugin.py'}:5)" in reason("alpha")
+    assert f"({site.path / 'alpha_plugin.py'}:6)" in reason("alpha")
 
 
 def test_a_missing_module_has_no_line(site: Site, reason: Callable[[str], str]) -> None:
@@ -453,7 +454,8 @@ def samebytes_mappers():
     ]
 """
 _BETA_CLASSES = """
-from samebytes.plugins import CpuTensor, HostContext, MemoryMapper
+from samebytes import CpuTensor, MemoryMapper
+from samebytes.plugins import HostContext
 class Beta(HostContext):
     memory_type = node = "beta"
     tensor_class = CpuTensor

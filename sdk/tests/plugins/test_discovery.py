@@ -29,7 +29,8 @@ def samebytes_contexts():
     return [ContextSpec(node="{0}", context="{0}_classes:Here")]
 """
 _CLASSES = """
-from samebytes.plugins import CpuTensor, HostContext, MemoryMapper
+from samebytes import CpuTensor, MemoryMapper
+from samebytes.plugins import HostContext
 
 class Here(HostContext):
     memory_type = node = "{0}"

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import samebytes as sb
+from samebytes import probe
 from samebytes._plugins.probe import examine, examine_all, find
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import ProbeResult, probe
+from samebytes.plugins import ProbeResult
 
 if TYPE_CHECKING:
     from sdk.tests.conftest import Site
 
 _PLUGIN = """
+from samebytes import *
 from samebytes.plugins import *
 PLUGIN = Plugin(api=API, summary="", packages={packages!r}, probe={probe!r})
 """

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Tensor, TensorInfo
+from samebytes import Tensor, TensorInfo, dtype
+from samebytes._exchange import dlpack_capsule
 from samebytes._plugins import discovery
 from samebytes._plugins.spec_checks import problem_of_spec
 from samebytes._plugins.tables import Declarations, PluginRecord, Tables
 from samebytes.errors import PluginConflictError, UnsupportedObjectError
-from samebytes.plugins import ProtocolSpec, dlpack_array, dlpack_capsule, dtype
+from samebytes.plugins import DeviceArray, ProtocolSpec
 
 VPI = 9  # kDLVPI: no plugin of this repository has it
 
@@ -110,7 +111,7 @@ def test_what_can_be_wrong_in_a_declaration(fields: dict[str, Any], problem: str
 
 def test_device_memory_is_taken_by_dlpack() -> None:
     producer = OnDevice()
-    found = dlpack_array(producer, {VPI}, stream=7)
+    found = DeviceArray.by_dlpack(producer, {VPI}, stream=7)
     assert producer.asked == [{"max_version": (1, 0), "copy": False, "stream": 7}]
     assert found.array.__array_interface__["data"][0] == producer.array.ctypes.data
     assert (found.array.shape, found.array.strides) == ((3, 4), (8, 2))
@@ -118,16 +119,16 @@ def test_device_memory_is_taken_by_dlpack() -> None:
     assert found.info == TensorInfo("int16", (3, 4), (8, 2))
     assert found.address == producer.array.ctypes.data
     producer.array = producer.array[1:, ::2]
-    found = dlpack_array(producer, {VPI})
+    found = DeviceArray.by_dlpack(producer, {VPI})
     assert found.info == TensorInfo("int16", (2, 2), (8, 4))
     assert found.address == producer.array.ctypes.data
-    dlpack_array(producer, {VPI})
+    DeviceArray.by_dlpack(producer, {VPI})
     assert "stream" not in producer.asked[-1]
     with pytest.raises(UnsupportedObjectError, match=r"VPI memory .*not in CUDA memory"):
-        dlpack_array(producer, {2})
+        DeviceArray.by_dlpack(producer, {2})
 
 
 def test_a_read_only_producer_says_so() -> None:
     producer = OnDevice()
     producer.array.flags.writeable = False
-    assert dlpack_array(producer, {VPI}).readonly
+    assert DeviceArray.by_dlpack(producer, {VPI}).readonly

@@ -50,15 +50,16 @@ def samebytes_contexts():
 """
 _BACKEND = """
 import toy_other
-from samebytes.plugins import HostContext, CpuTensor
+from samebytes import CpuTensor
+from samebytes.plugins import HostContext
 class ToyContext(HostContext):
     memory_type = "toy"
     node = "toy"
     tensor_class = CpuTensor
     @classmethod
     def create(cls, device, parent):
-        from samebytes.plugins import CPU_DEVICE
-        return cls(CPU_DEVICE)
+        from samebytes import Device
+        return cls(Device("CPU"))
 """
 
 

@@ -6,7 +6,8 @@ from typing import Any, Self, assert_type
 import numpy as np
 
 import samebytes as sb
-from samebytes.plugins import Context, HostContext, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes import Context, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import HostContext
 
 
 class Buffer:

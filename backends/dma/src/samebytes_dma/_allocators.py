@@ -13,8 +13,8 @@ from functools import partial
 from mmap import PAGESIZE
 from pathlib import Path
 
+from samebytes import Fd
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
-from samebytes.plugins import Fd
 
 from . import _abi
 from ._descriptor import HEAPS

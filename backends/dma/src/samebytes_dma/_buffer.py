@@ -10,9 +10,9 @@ from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, NoReturn
 
+from samebytes import Fd, Storage
 from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
 from samebytes.formats import check_modifier
-from samebytes.plugins import Fd, Storage
 
 from ._abi import DMA_BUF_NAME_LEN, DMA_BUF_SET_NAME, ioctl
 from ._cpu_access import wait_for_devices

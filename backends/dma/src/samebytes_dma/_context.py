@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Device, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
-from samebytes.plugins import CPU_DEVICE, Context, Fd
+from samebytes import Context, Device, Fd, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 
 from ._allocators import Allocator, find_allocator
 from ._buffer import DMABuffer
@@ -40,7 +39,7 @@ class DMAContext(Context[DMATensor]):
     may_be_opaque = True
 
     def __init__(self, allocator: Allocator) -> None:
-        super().__init__(Device("CPU", allocator.name) if allocator.name else CPU_DEVICE)
+        super().__init__(Device("CPU", allocator.name))
         self._allocator = allocator
 
     @classmethod

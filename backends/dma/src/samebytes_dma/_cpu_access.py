@@ -14,8 +14,7 @@ from samebytes.errors import NativeError
 from . import _abi
 
 if TYPE_CHECKING:
-    from samebytes import Access
-    from samebytes.plugins import Fd
+    from samebytes import Access, Fd
 
 __all__ = ["begin_access", "end_accesses", "publish", "sync_flags", "wait_for_devices"]
 

@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from samebytes import plugins
+from samebytes import Fd, plugins
 from samebytes.errors import AccessError
-from samebytes.plugins import Fd, memory_size
 from samebytes.plugins import file_behind as link_of
+from samebytes.plugins import memory_size
 
 from ._abi import F_SEAL_FUTURE_WRITE
 

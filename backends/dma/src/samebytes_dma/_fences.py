@@ -6,8 +6,9 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
+from samebytes import Fd
 from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
-from samebytes.plugins import Fd, check_access
+from samebytes.plugins import check_access
 
 from . import _abi
 from ._cpu_access import sync_flags

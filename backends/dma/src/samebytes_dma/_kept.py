@@ -7,7 +7,7 @@ from ctypes import c_void_p
 from functools import partial
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Storage
+from samebytes import Storage
 
 from . import _abi
 from ._mapping import map_buffer

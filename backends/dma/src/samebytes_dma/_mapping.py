@@ -13,8 +13,9 @@ from functools import partial
 from mmap import PAGESIZE
 from typing import TYPE_CHECKING
 
+from samebytes import Fd, Storage
 from samebytes.errors import LayoutError, NativeError
-from samebytes.plugins import Fd, Refused, Storage, memory_size
+from samebytes.plugins import Refused, memory_size
 
 from . import _abi
 from ._cpu_access import begin_access, end_accesses, publish

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Frame, Tensor, TensorInfo
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, array_in, arrays_in
+from samebytes import Access, Frame, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import Refused, array_in
 
 from ._buffer import DMAPlane
 from ._mapping import lasting_mapping, map_buffers
@@ -53,9 +53,11 @@ class DMAFrameToCpu(MemoryMapper):
                     "it: map its tensors one by one"
                 )
         if not others and (use := lasting_mapping(first, access)) is not None:
-            return arrays_in(use, [(p.info, p.offset) for p in planes]), None, None
+            return tuple([array_in(use, p.info, p.offset) for p in planes]), None, None
         buffers = {id(p.buffer.storage): p.buffer for p in planes}
         storage, found = map_buffers(tuple(buffers.values()), access, item.storage)
         starts = dict(zip(buffers, found, strict=True))
-        places = [(p.info, starts[id(p.buffer.storage)] + p.offset) for p in planes]
-        return arrays_in(storage, places), None, storage
+        arrays = [
+            array_in(storage, p.info, starts[id(p.buffer.storage)] + p.offset) for p in planes
+        ]
+        return tuple(arrays), None, storage

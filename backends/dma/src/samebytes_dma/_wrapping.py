@@ -11,7 +11,7 @@ from typing import Any
 from samebytes import Fd, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import PlaneLayout, check_modifier
-from samebytes.plugins import dense_strides, joint_owner
+from samebytes.plugins import joint_owner
 
 from ._buffer import DMABuffer, DMAPlane, check_row
 from ._context import DMA
@@ -206,12 +206,10 @@ def _described(
     if strides is not None:
         raise LayoutError("give strides= or pitch=, not both")
     dense = TensorInfo(element, shape)
-    if dense.ndim < 2 or dense.dtype.itemsize is None:
+    if dense.ndim < 2 or dense.dtype.itemsize is None or dense.strides is None:
         raise LayoutError(f"{dense} has no rows and no pitch")
     check_row(pitch, dense)
-    return TensorInfo(
-        element, shape, (pitch, *dense_strides(dense.shape[1:], dense.dtype.itemsize))
-    )
+    return TensorInfo(element, shape, (pitch, *dense.strides[1:]))
 
 
 def _number(fd: int | Fd) -> int:

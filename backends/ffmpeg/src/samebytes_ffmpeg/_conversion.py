@@ -9,16 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from samebytes import Frame, TensorInfo
 from samebytes.errors import LayoutError, NativeError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import (
-    Conversion,
-    Frame,
-    PictureInfo,
-    Refused,
-    TensorInfo,
-    data_address,
-)
+from samebytes.plugins import Conversion, PictureInfo, Refused, data_address
 
 from ._avutil import FRAME_HEAD, get_pix_fmt
 from ._from_cpu import row_distances

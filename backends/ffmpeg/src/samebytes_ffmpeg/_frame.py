@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from av import AudioFrame, VideoFrame
 
+from samebytes import Frame
 from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import Frame, count_copy, read_slot
+from samebytes.plugins import count_copy, read_slot
 
 from ._avutil import FRAME_HEAD, get_pix_fmt
 from ._meta import FFmpegMeta

@@ -12,18 +12,10 @@ import numpy as np
 from av import AudioFrame, AudioLayout, VideoFrame
 from numpy import ndarray
 
+from samebytes import Access, Frame, FrameMeta, MemoryMapper, Storage, TensorInfo
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import CHANNELS, AudioInfo, ImageInfo, PlaneLayout, channel_names
-from samebytes.plugins import (
-    Access,
-    Frame,
-    FrameMeta,
-    MemoryMapper,
-    Refused,
-    Storage,
-    TensorInfo,
-    data_address,
-)
+from samebytes.plugins import Refused, data_address
 
 from ._avframe_abi import FRAME_PLANES
 from ._avutil import PYAV, AVFrame, buffer_unref, frame_copy_props

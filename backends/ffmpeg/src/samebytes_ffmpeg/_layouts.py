@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from samebytes import TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import AudioInfo, PlaneLayout
-from samebytes.plugins import Refused, TensorInfo
+from samebytes.plugins import Refused
 
 from ._pixel_formats import Palette, image_format
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from samebytes.plugins import Loan, OwnedPointer, lent_count
+from samebytes.plugins import Lender, Loan, OwnedPointer
 from samebytes.plugins import sweep_loans as sweep
 
 from ._avutil import PYAV
@@ -14,6 +14,9 @@ from ._libavutil import Libavutil
 from ._owned import made
 
 __all__ = ["held_count", "lend", "put", "sweep"]
+
+# One of each libavutil, which stays loaded.
+_lenders: dict[Lender, None] = {}
 
 
 def lend(
@@ -37,6 +40,7 @@ def lend(
     """
     flags = AV_BUFFER_FLAG_READONLY if readonly else 0
     create, clear = library.owned.buffer_create, library.unref_address
+    _lenders[library.lender] = None
     loan = Loan(library.lender, held)
     lent: list[OwnedPointer] = []
     for address, nbytes in pieces:
@@ -64,4 +68,4 @@ def put(buffer: OwnedPointer, place: int, library: Libavutil = PYAV) -> None:
 
 def held_count() -> int:
     """Return the number of buffers that are lent, after a sweep."""
-    return lent_count()
+    return sum(lender.count() for lender in _lenders)

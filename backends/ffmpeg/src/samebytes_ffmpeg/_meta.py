@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
+from samebytes import FrameMeta
 from samebytes.formats import AudioInfo, ImageInfo, channel_layout, channel_names
-from samebytes.plugins import FrameMeta
 
 from ._avutil import AVFrame
 from ._layouts import audio_info

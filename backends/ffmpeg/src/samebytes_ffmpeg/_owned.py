@@ -7,7 +7,7 @@ from ctypes import c_int, c_size_t, c_void_p
 from typing import TYPE_CHECKING, TypeVar
 
 from samebytes.errors import NativeError
-from samebytes.plugins import OwnedPointer, owned_pointer_type, untrack
+from samebytes.plugins import OwnedPointer, untrack
 
 from ._avutil_abi import AVBufferRef
 
@@ -28,8 +28,8 @@ class OwningCalls:
 
     def __init__(self, library: Libavutil) -> None:
         pointer, quick = c_void_p, library.quick
-        buffer = owned_pointer_type("AVBufferReference", library.function("av_buffer_unref"))
-        frame = owned_pointer_type("AVFramePointer", library.function("av_frame_free"))
+        buffer = OwnedPointer.freed_by(library.function("av_buffer_unref"), "AVBufferReference")
+        frame = OwnedPointer.freed_by(library.function("av_frame_free"), "AVFramePointer")
         self.BufferPointer = buffer
         self.buffer_create = quick(
             "av_buffer_create", buffer, pointer, c_size_t, pointer, pointer, c_int

@@ -7,8 +7,9 @@ from ctypes import c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from samebytes import Tensor, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Refused, Tensor, TensorInfo, read_slot
+from samebytes.plugins import Refused, read_slot
 
 from ._avutil import AVFrame
 from ._pyav import AnyPlane, frame_address, frame_of_plane, plane_index

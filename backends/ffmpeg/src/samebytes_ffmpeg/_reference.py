@@ -14,7 +14,7 @@ import weakref
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import OwnedPointer, owned_pointer_type
+from samebytes.plugins import OwnedPointer
 
 from ._avutil import PYAV
 from ._avutil_abi import AV_BUFFER_FLAG_READONLY, AVBuffer, AVBufferRef
@@ -81,7 +81,7 @@ class OwnReference(_OfFrame):
 
 def cloning(library: Libavutil) -> Callable[[int], OwnReference]:
     """av_frame_clone of a library, which gives references that it frees itself."""
-    made = owned_pointer_type("FrameReference", library.function("av_frame_free"), OwnReference)
+    made = OwnReference.freed_by(library.function("av_frame_free"), "FrameReference")
     clone: Callable[[int], OwnReference] = library.quick("av_frame_clone", made, c_void_p)
     return clone
 

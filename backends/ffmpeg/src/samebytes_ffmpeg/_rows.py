@@ -16,8 +16,9 @@ import numpy as np
 from av import VideoFrame
 from numpy import ndarray
 
+from samebytes import TensorInfo
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Refused, TensorInfo
+from samebytes.plugins import Refused
 
 from ._avutil import FRAME_HEAD, AVFrame
 from ._avutil_abi import AVBufferRef

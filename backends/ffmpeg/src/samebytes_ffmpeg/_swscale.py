@@ -18,7 +18,7 @@ from typing import Any
 import av.video.reformatter
 
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import OwnedPointer, owned_pointer_type, untrack
+from samebytes.plugins import OwnedPointer, untrack
 
 from ._avutil import PYAV, PYAV_HINT
 
@@ -67,7 +67,7 @@ def _call(name: str, result: Any, *arguments: Any) -> Any:
 
 
 _free = _call("sws_freeContext", None)
-_Context = owned_pointer_type("SwsContext", _free)
+_Context = OwnedPointer.freed_by(_free, "SwsContext")
 # It takes the pointer, not its address.
 _free.argtypes = (_Context,)
 

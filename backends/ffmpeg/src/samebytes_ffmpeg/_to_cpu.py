@@ -11,7 +11,8 @@ import numpy as np
 from av import AudioFrame
 from numpy import ndarray
 
-from samebytes.plugins import Access, Frame, MemoryMapper, Refused, Storage, Tensor, TensorInfo
+from samebytes import Access, Frame, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import Refused
 
 from ._avutil import FRAME_HEAD, AVFrame
 from ._layouts import PlaneLocation, audio_locations, image_locations

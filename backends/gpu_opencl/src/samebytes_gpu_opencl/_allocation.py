@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pyopencl
 
-from samebytes import FrameMeta, ImageFormat, ImageInfo
+from samebytes import FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
-from samebytes.plugins import Storage, TensorInfo
 
 from ._frame import OpenCLFrame
 from ._images import image_maker

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyopencl
 
+from samebytes import TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import TensorInfo
 
 from ._library import in_our_words
 

@@ -17,7 +17,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import ContextRegistry, Lock, intern, living_contexts, native_pointer
+from samebytes.plugins import ContextRegistry, Lock, intern, native_pointer
 
 from ._devices import describe, devices, find_device, same_device
 from ._frame import OpenCLFrame
@@ -74,6 +74,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         self.native = native
         self.native_device = device
         self._queue = queue
+        _living.enter(id(self), self)
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
@@ -197,6 +198,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
 _lock = Lock()
 # By cl_device_id.
 _defaults: ContextRegistry[OpenCLContext] = ContextRegistry()
+_living: ContextRegistry[OpenCLContext] = ContextRegistry()
 
 
 def _default(device: pyopencl.Device) -> OpenCLContext:
@@ -279,7 +281,7 @@ def context_of(native: pyopencl.Context) -> OpenCLContext:
     queue, made if need be.
     """
     entry = "cl_context", native.int_ptr
-    living = [found for found in living_contexts(OpenCLContext) if entry in found.key[2]]
+    living = [found for found in _living.all() if entry in found.key[2]]
     return living[0] if len(living) == 1 else context(native)
 
 

@@ -9,19 +9,10 @@ from typing import Any
 
 import pyopencl
 
+from samebytes import Access, Fd, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError
 from samebytes.formats import is_linear_modifier
-from samebytes.plugins import (
-    Access,
-    Fd,
-    ImportCache,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    TensorInfo,
-    memory_size,
-)
+from samebytes.plugins import ImportCache, Refused, memory_size
 
 from ._abi.external_memory import CL_MEM_ALLOCATION_HANDLE_INTEL
 from ._context import OpenCLContext

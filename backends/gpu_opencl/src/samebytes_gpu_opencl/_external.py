@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 from pyopencl import mem_flags
 
+from samebytes import Fd, TensorInfo
 from samebytes.errors import (
     LayoutError,
     MissingDependencyError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Fd, KeyLocks, TensorInfo, file_identity
+from samebytes.plugins import KeyLocks, file_identity
 
 from ._abi import external_memory as abi
 from ._devices import has_extension

@@ -7,18 +7,9 @@ from ctypes import c_size_t
 from functools import partial
 from typing import Any
 
+from samebytes import Access, Context, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NoRouteError
-from samebytes.plugins import (
-    Access,
-    Context,
-    MapperSpec,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    TensorInfo,
-    data_address,
-)
+from samebytes.plugins import MapperSpec, Refused, data_address
 
 from ._context import OpenCLContext
 from ._host_memory import host_buffer, show_host

@@ -6,17 +6,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from samebytes import Frame, ImageInfo
+from samebytes import Access, Context, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnknownNameError
-from samebytes.plugins import (
-    Access,
-    Context,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    TensorInfo,
-)
+from samebytes.plugins import Refused
 
 from ._context import OpenCLContext
 from ._images import IMAGE2D, layout_of_image

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl
 
+from samebytes import Fd, Storage
 from samebytes.errors import DeviceMismatchError, LayoutError, NativeError
-from samebytes.plugins import Fd, Storage
 
 from ._library import call, call_noting, give_back
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from pyopencl import map_flags, mem_flags, mem_info
 
+from samebytes import Access, Storage, TensorInfo
 from samebytes.errors import NativeError
-from samebytes.plugins import Access, Storage, TensorInfo
 
 from ._handles import MemReference, retain_mem
 from ._handles import mem_info as ask

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from pyopencl import map_flags, mem_flags
 
+from samebytes import Tensor
 from samebytes.errors import NativeError
-from samebytes.plugins import ImportCache, Refused, Tensor, data_address
+from samebytes.plugins import ImportCache, Refused, data_address
 
 from ._library import call, making
 from ._parts import MemStorage

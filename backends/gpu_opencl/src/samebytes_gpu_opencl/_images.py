@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyopencl
 from pyopencl import channel_order, channel_type
 
+from samebytes import TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import TensorInfo
 
 from ._abi.core import cl_image_desc, cl_image_format
 from ._library import in_our_words, making

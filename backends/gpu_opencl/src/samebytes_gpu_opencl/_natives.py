@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pyopencl
 
-from samebytes.plugins import Storage, TensorInfo
+from samebytes import Storage, TensorInfo
 
 from ._library import native_error
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pyopencl
 
+from samebytes import Storage, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo
 
 from ._abi import core
 from ._devices import device_info

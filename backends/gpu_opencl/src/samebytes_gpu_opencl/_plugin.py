@@ -3,14 +3,8 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import (
-    ContextSpec,
-    MapperSpec,
-    NativeSpec,
-    Plugin,
-    Transfer,
-    hookimpl,
-)
+from samebytes import Transfer
+from samebytes.plugins import ContextSpec, MapperSpec, NativeSpec, Plugin, hookimpl
 
 __all__ = ["PLUGIN"]
 

@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl
 
+from samebytes import Storage, Tensor, TensorInfo
 from samebytes.errors import NotHostVisibleError
-from samebytes.plugins import (
-    HandleKey,
-    Storage,
-    Tensor,
-    TensorInfo,
-    array_in,
-    register_handle_key,
-)
+from samebytes.plugins import HandleKey, array_in
 
 from ._images import layout_of_image
 from ._natives import layout_of
@@ -30,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenCLTensor"]
 
-register_handle_key(
-    HandleKey("svm_ptr", "void*", "tensor", "OpenCL SVM pointer, valid in the tensor's context")
-)
+HandleKey(
+    "svm_ptr", "void*", "tensor", "OpenCL SVM pointer, valid in the tensor's context"
+).register()
 
 
 class OpenCLTensor(Tensor):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import samebytes
+from samebytes import Access, MemoryMapper, Storage, TensorInfo
 from samebytes.errors import NativeError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, TensorInfo
+from samebytes.plugins import Refused
 
 from ._host_mapping import map_buffer, map_image, map_svm
 from ._queues import working_queue

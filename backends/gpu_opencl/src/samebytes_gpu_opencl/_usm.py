@@ -7,8 +7,8 @@ from ctypes import byref, c_int32, c_size_t, c_uint32, c_void_p, sizeof
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from samebytes import Storage, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, MissingDependencyError, NativeError
-from samebytes.plugins import Storage, TensorInfo
 
 from ._abi import usm
 from ._devices import has_extension

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl
 
-from samebytes import FrameMeta, ImageFormat, ImageInfo
+from samebytes import FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, joint_owner, native_pointer
+from samebytes.plugins import joint_owner, native_pointer
 
 from ._cl_arrays import is_array, memory_of_array
 from ._context import OpenCLContext, context_of

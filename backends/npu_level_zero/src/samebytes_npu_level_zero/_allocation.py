@@ -7,8 +7,9 @@ import weakref
 from ctypes import c_void_p
 from functools import partial
 
+from samebytes import Fd, Storage
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, Lock, Storage, deferred
+from samebytes.plugins import Lock, deferred
 
 from ._abi.constants import MemoryType
 from ._abi.structures import Typed

@@ -8,18 +8,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes import Context, Fd, Frame, FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
 from samebytes.errors import LayoutError, UnknownNameError
-from samebytes.plugins import (
-    Context,
-    ContextRegistry,
-    Fd,
-    FrameMeta,
-    Storage,
-    intern,
-    memory_size,
-    native_pointer,
-)
+from samebytes.plugins import ContextRegistry, intern, memory_size, native_pointer
 
 from ._abi.constants import ExternalMemoryType
 from ._allocation import Allocation, new_memory

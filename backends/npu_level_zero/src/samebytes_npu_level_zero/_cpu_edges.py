@@ -6,9 +6,9 @@ from __future__ import annotations
 import mmap
 from typing import Any, cast
 
-from samebytes import Tensor, TensorInfo
+from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NotHostVisibleError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, data_address
+from samebytes.plugins import Refused, data_address
 
 from ._context import LevelZeroContext
 from ._errors import LevelZeroError

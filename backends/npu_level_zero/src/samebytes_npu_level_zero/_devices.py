@@ -7,8 +7,8 @@ from collections import Counter
 from ctypes import byref
 from dataclasses import dataclass
 
+from samebytes import Device
 from samebytes.errors import AmbiguousTargetError, MissingDependencyError, UnknownNameError
-from samebytes.plugins import Device
 
 from ._abi.constants import DeviceType
 from ._abi.structures import ze_device_properties_t, ze_pci_ext_properties_t

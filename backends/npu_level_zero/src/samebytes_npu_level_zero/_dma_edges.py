@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from samebytes import Context, Frame, Tensor, TensorInfo
+from samebytes import Access, Context, Frame, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import is_linear_modifier
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, joint_owner
+from samebytes.plugins import Refused, joint_owner
 
 from ._context import LevelZeroContext
 from ._errors import LevelZeroError

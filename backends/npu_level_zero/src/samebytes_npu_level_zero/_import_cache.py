@@ -6,8 +6,9 @@ from __future__ import annotations
 import time
 import weakref
 
+from samebytes import Fd, Storage
 from samebytes.errors import LayoutError
-from samebytes.plugins import Fd, ImportCache, Lock, Storage, memory_size
+from samebytes.plugins import ImportCache, Lock, memory_size
 
 from ._abi.results import Result
 from ._allocation import Allocation

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import mmap
 
+from samebytes import Fd, Storage
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Fd, Storage
 
 from . import _system
 from ._abi.constants import ExternalMemoryType, MemoryType

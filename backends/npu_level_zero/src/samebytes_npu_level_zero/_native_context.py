@@ -6,7 +6,7 @@ from __future__ import annotations
 from ctypes import byref, c_void_p
 from functools import partial
 
-from samebytes.plugins import Storage
+from samebytes import Storage
 
 from ._abi.structures import ze_context_desc_t
 from ._devices import DeviceEntry

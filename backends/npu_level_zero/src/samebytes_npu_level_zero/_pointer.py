@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from samebytes import TensorInfo
+from samebytes import Storage, TensorInfo
 from samebytes.errors import LayoutError, NotHostVisibleError, UnsupportedObjectError
-from samebytes.plugins import Storage, array_in
+from samebytes.plugins import array_in
 
 from ._allocation import Allocation
 from ._usm import Kind, kind_name

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from samebytes import Fd, Tensor, TensorInfo
 from samebytes.errors import UnsupportedObjectError
 from samebytes.formats import DRM_FORMAT_MOD_LINEAR
-from samebytes.plugins import Fd, Tensor, TensorInfo
 
 from ._imports import require_windows
 from ._pointer import USMPointer

@@ -9,8 +9,8 @@ from ctypes import byref, c_void_p
 from dataclasses import dataclass
 from typing import Literal
 
+from samebytes import Fd
 from samebytes.errors import LayoutError, UnknownNameError
-from samebytes.plugins import Fd
 
 from . import _system
 from ._abi.constants import ExternalMemoryType, MemoryType

@@ -8,8 +8,9 @@ from typing import Any
 import cv2
 import numpy as np
 
+from samebytes import Frame
 from samebytes.errors import LayoutError
-from samebytes.plugins import Conversion, Frame, PictureInfo, Refused
+from samebytes.plugins import Conversion, PictureInfo, Refused
 
 from ._resize import METHODS, resize
 

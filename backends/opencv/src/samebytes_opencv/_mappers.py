@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Storage, Tensor, TensorInfo
-from samebytes.plugins import Access, MemoryMapper, Refused
+from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import Refused
 
 from ._layout import why_not, why_not_array
 

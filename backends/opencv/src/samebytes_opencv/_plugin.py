@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from samebytes import Transfer
 from samebytes.plugins import (
     ContextSpec,
     ConverterSpec,
@@ -10,7 +11,6 @@ from samebytes.plugins import (
     MapperSpec,
     NativeSpec,
     Plugin,
-    Transfer,
     hookimpl,
 )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from samebytes import CpuTensor
 from samebytes.errors import LayoutError
-from samebytes.plugins import CpuTensor
 
 if TYPE_CHECKING:
     from typing import Self

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import cv2
 
-from samebytes import TensorInfo
+from samebytes import Context, Device, TensorInfo
 from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameError
-from samebytes.plugins import Context, Device, intern
+from samebytes.plugins import intern
 
 from ._umat_layout import mat_type
 from ._umat_tensor import UMatStorage, UMatTensor

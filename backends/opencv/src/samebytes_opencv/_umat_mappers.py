@@ -7,8 +7,8 @@ from typing import Any
 
 import cv2
 
-from samebytes import Tensor, TensorInfo
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, ordering_queue
+from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import Refused, ordering_queue
 
 from ._layout import why_not
 from ._umat_layout import mat_type, umat_layout

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import cv2
 
-from samebytes.plugins import Storage, Tensor, TensorInfo
+from samebytes import Storage, Tensor, TensorInfo
 
 if TYPE_CHECKING:
     from typing import Self

@@ -7,8 +7,8 @@ from typing import Any
 
 import openvino
 
+from samebytes import DType, dtype
 from samebytes.errors import LayoutError
-from samebytes.plugins import DType, dtype
 
 __all__ = ["element_type", "from_element_type", "packed_nbytes"]
 

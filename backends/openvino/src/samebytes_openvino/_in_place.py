@@ -12,9 +12,8 @@ import numpy as np
 import openvino
 
 import samebytes
-from samebytes import Tensor
+from samebytes import CpuTensor, Tensor
 from samebytes.errors import SamebytesError
-from samebytes.plugins import CpuTensor
 
 from ._binding import Bound
 from ._context import OPENVINO

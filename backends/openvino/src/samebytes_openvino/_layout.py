@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import openvino
 
-from samebytes.plugins import DType, Refused, TensorInfo, data_address, dtype
+from samebytes import DType, TensorInfo, dtype
+from samebytes.plugins import Refused, data_address
 
 from ._element_types import element_type, packed_nbytes
 from ._pinned import tensor_class

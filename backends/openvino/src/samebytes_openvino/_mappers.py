@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+from samebytes import Access, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import Refused
 
 from ._layout import carried_tensor, layout_of, tensor_over
 from ._pinned import PinnedTensor, ReadOnlyTensor

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, Protocol
 
-from samebytes.plugins import Tensor
+from samebytes import Tensor
 
 from ._ports import Port
 

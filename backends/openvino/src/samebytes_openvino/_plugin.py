@@ -3,15 +3,8 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import (
-    ContextSpec,
-    ElementSpec,
-    MapperSpec,
-    NativeSpec,
-    Plugin,
-    Transfer,
-    hookimpl,
-)
+from samebytes import Transfer
+from samebytes.plugins import ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, hookimpl
 
 from .intel_gpu import _specs as gpu
 from .intel_npu import _specs as npu

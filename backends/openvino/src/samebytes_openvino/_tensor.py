@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import openvino
 
-from samebytes.plugins import DType, Tensor, TensorInfo
+from samebytes import DType, Tensor, TensorInfo
 
 from ._element_types import from_element_type
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from samebytes.plugins import keep_while
+from samebytes.plugins import Loan
 
 __all__ = ["keep_used", "waiting"]
 
@@ -24,11 +24,11 @@ def keep_used(held: Any, is_used: Callable[[Any], object]) -> None:
 
     Args:
         held: what is kept. Its finalizer may pass it itself.
-        is_used: as `in_use` of `samebytes.plugins.keep_while`; it may return a count.
+        is_used: as `in_use` of `samebytes.plugins.Loan.keep_while`; it may return a count.
     """
     try:
         waiting.add(id(held))
-        keep_while(partial(_waits, is_used), held)
+        Loan.keep_while(partial(_waits, is_used), held)
     except BaseException:  # of a signal handler: whoever drops it keeps it once more
         waiting.discard(id(held))
         raise

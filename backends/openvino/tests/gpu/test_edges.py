@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Context, Tensor, TensorInfo
+from samebytes import Context, Device, Storage, Tensor, TensorInfo
 from samebytes.errors import (
     AccessError,
     CopyRequiredError,
@@ -20,7 +20,6 @@ from samebytes.errors import (
     NoRouteError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Device, Storage
 from samebytes_openvino.intel_gpu import ClBufferTensor, ClContext, GpuTensor, USMTensor, VAContext
 
 Array = np.ndarray[Any, Any]

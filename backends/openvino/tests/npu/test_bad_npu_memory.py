@@ -18,6 +18,7 @@ from openvino import opset13 as ops
 
 import samebytes
 import samebytes_openvino
+from samebytes import Fd
 from samebytes.errors import (
     AccessError,
     LayoutError,
@@ -26,7 +27,6 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Fd
 from samebytes_openvino.intel_npu import (
     FileDescriptor,
     MemType,

@@ -15,8 +15,8 @@ import openvino
 import pytest
 
 import samebytes
+from samebytes import Fd
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd
 from samebytes_openvino import OpenVINOTensor, PinnedTensor
 from samebytes_openvino.intel_gpu import ClBufferTensor
 from samebytes_openvino.intel_npu import (

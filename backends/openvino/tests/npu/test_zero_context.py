@@ -14,13 +14,13 @@ import openvino
 import pytest
 
 import samebytes
+from samebytes import Context, Device
 from samebytes.errors import (
     DeviceMismatchError,
     LayoutError,
     MissingDependencyError,
     UnknownNameError,
 )
-from samebytes.plugins import Context, Device
 from samebytes_openvino.intel_npu import ZeroBufferTensor, ZeroContext
 
 

@@ -22,7 +22,8 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes.plugins import Storage, sweep_loans
+from samebytes import Storage
+from samebytes.plugins import sweep_loans
 from samebytes_openvino._remote import _pins
 from samebytes_openvino._remote._conversion import as_tensor
 

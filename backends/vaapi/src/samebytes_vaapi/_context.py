@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from samebytes import AudioInfo, ImageFormat, ImageInfo
+from samebytes import AudioInfo, Context, FrameMeta, ImageFormat, ImageInfo, Storage
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import Context, FrameMeta, ImportCache, Storage, native_pointer
+from samebytes.plugins import ImportCache, native_pointer
 
 from . import _displays
 from ._creation import allocate, valid_id

@@ -10,10 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 import samebytes
-from samebytes import Frame, Tensor, TensorInfo
+from samebytes import Access, Frame, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NativeError, UnknownNameError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
+from samebytes.plugins import Refused, count_copy
 
 from ._context import VAAPIContext
 from ._image import Array, planes_at

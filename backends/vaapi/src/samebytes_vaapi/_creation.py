@@ -8,10 +8,9 @@ from ctypes import Structure, addressof, byref, c_uint32, c_uint64
 from functools import partial
 from operator import index
 
-from samebytes import ImageInfo
+from samebytes import ImageInfo, Storage
 from samebytes.errors import LayoutError
 from samebytes.formats import check_modifier
-from samebytes.plugins import Storage
 
 from ._abi import constants as va
 from ._abi.structures import VADRMFormatModifierList, VASurfaceAttrib

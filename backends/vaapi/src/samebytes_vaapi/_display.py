@@ -8,8 +8,7 @@ from contextlib import ExitStack
 from ctypes import byref, c_int, c_uint32
 from typing import Any
 
-from samebytes import Device
-from samebytes.plugins import Fd, Storage
+from samebytes import Device, Fd, Storage
 
 from ._abi.structures import VAImageFormat
 from ._display_resources import DisplayResources

@@ -8,11 +8,12 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from functools import partial
 
+from samebytes import Context, Fd
 from samebytes.errors import (
     MissingDependencyError,
     UnknownNameError,
 )
-from samebytes.plugins import Context, ContextRegistry, Fd, in_forked_child
+from samebytes.plugins import ContextRegistry, in_forked_child
 
 from . import _nodes
 from ._display import NativeDisplay

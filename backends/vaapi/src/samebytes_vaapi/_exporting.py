@@ -7,10 +7,9 @@ from contextlib import ExitStack
 from ctypes import byref
 from typing import NamedTuple
 
-from samebytes import Access
+from samebytes import Access, Fd
 from samebytes.errors import LayoutError
 from samebytes.formats import DRM_FORMAT_MOD_INVALID
-from samebytes.plugins import Fd
 
 from ._abi import constants as va
 from ._abi.structures import VADRMPRIMESurfaceDescriptor

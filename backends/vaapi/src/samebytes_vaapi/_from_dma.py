@@ -7,18 +7,10 @@ import fcntl
 import os
 from typing import Any, cast
 
-from samebytes import Frame, ImageInfo
+from samebytes import Access, Frame, ImageInfo, MemoryMapper, Storage, Tensor
 from samebytes.errors import LayoutError, NativeError, UnknownNameError
 from samebytes.formats import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR
-from samebytes.plugins import (
-    Access,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    file_identity,
-    memory_size,
-)
+from samebytes.plugins import Refused, file_identity, memory_size
 
 from ._context import VAAPIContext
 from ._formats import format_of

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samebytes import ImageInfo
+from samebytes import ImageInfo, Storage
 from samebytes.errors import LayoutError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import Storage
 
 from ._abi import constants as va
 from ._abi.structures import VAImage, VAImageFormat

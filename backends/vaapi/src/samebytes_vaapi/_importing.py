@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from ctypes import c_size_t
 from functools import partial
 
+from samebytes import Storage
 from samebytes.errors import LayoutError, NativeError
 from samebytes.formats import DRM_FORMAT_MOD_INVALID, DRM_FORMAT_MOD_LINEAR, drm_layer_fourccs
-from samebytes.plugins import Storage
 
 from ._abi import constants as va
 from ._abi.structures import (

@@ -7,8 +7,8 @@ import os
 import re
 from pathlib import Path
 
+from samebytes import Fd
 from samebytes.errors import MissingDependencyError, UnknownNameError
-from samebytes.plugins import Fd
 
 __all__ = ["number_of", "open_node", "pci_of", "render_nodes", "vendor_of"]
 

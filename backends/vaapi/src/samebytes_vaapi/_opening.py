@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from ctypes import byref, c_int, c_void_p
 
+from samebytes import Fd
 from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameError
-from samebytes.plugins import Fd, bytes_at
+from samebytes.plugins import bytes_at
 
 from ._abi.constants import VA_DISPLAY_MAGIC
 from ._abi.prototypes import VAMessageCallback

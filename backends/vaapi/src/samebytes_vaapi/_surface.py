@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from samebytes import Access, ImageInfo, TensorInfo
-from samebytes.plugins import Storage
+from samebytes import Access, ImageInfo, Storage, TensorInfo
 
 from ._display import NativeDisplay
 

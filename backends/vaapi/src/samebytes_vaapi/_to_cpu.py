@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Frame, Tensor, TensorInfo
+from samebytes import Access, Frame, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, count_copy
+from samebytes.plugins import Refused, count_copy
 
 from ._image import Array, arrays_at, derived, planes_at
 from ._library import VAError

@@ -6,10 +6,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from samebytes import Context, Frame, Tensor, TensorInfo
+from samebytes import Access, Context, Frame, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import AccessError, LayoutError
 from samebytes.formats import DRM_FORMAT_MOD_LINEAR
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, joint_owner
+from samebytes.plugins import Refused, joint_owner
 
 from ._exporting import Exported, export
 from ._layout import SurfaceLayout

@@ -7,14 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes import Context, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import ClosedError, NativeError, UnknownNameError
-from samebytes.plugins import (
-    Context,
-    ContextRegistry,
-    FrameMeta,
-    native_pointer,
-)
+from samebytes.plugins import ContextRegistry, native_pointer
 
 from ._array import CudaArray
 from ._devices import describe, names, ordinal_of
@@ -29,7 +24,8 @@ from ._visiting import visiting
 if TYPE_CHECKING:
     from typing import Self, Unpack
 
-    from samebytes.plugins import FrameSays, Tensor
+    from samebytes import Tensor
+    from samebytes.plugins import FrameSays
 
 __all__ = ["CudaContext", "context", "home_of"]
 

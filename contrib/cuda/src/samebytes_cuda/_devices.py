@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from samebytes import Device
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import Device
 
 from ._driver import call, driver, initialize
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samebytes.errors import ExportError
-from samebytes.plugins import check_dlpack_request, dlpack_capsule
+from samebytes.plugins import check_dlpack_request
 
 from ._driver import LEGACY_STREAM
 from ._streams import follow, is_handle
@@ -85,13 +85,7 @@ def export(
     elif stream != -1:
         used = _checked_stream(stream)
         order_before(array, used)
-    capsule = dlpack_capsule(
-        array.addressed(),
-        array.info.dtype,
-        max_version=max_version,
-        readonly=readonly,
-        device=device,
-    )
+    capsule = array.dlpack_capsule(device, max_version=max_version, readonly=readonly)
     array.pin.hand_out(used)
     return capsule
 

@@ -8,19 +8,10 @@ import threading
 from functools import partial
 from typing import Any, cast
 
-from samebytes import Tensor, TensorInfo
+from samebytes import Access, Fd, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import AccessError, LayoutError, NativeError
 from samebytes.formats import is_linear_modifier
-from samebytes.plugins import (
-    Access,
-    Fd,
-    MemoryMapper,
-    Refused,
-    Storage,
-    file_identity,
-    memory_size,
-    ordering_queue,
-)
+from samebytes.plugins import Refused, file_identity, memory_size, ordering_queue
 
 from ._array import CudaArray
 from ._context import CudaContext

@@ -10,8 +10,8 @@ from typing import Any
 
 from cuda.bindings import driver
 
+from samebytes import Fd
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import Fd
 
 __all__ = [
     "ATTRIBUTE", "LEGACY_STREAM", "NO_DRIVER", "Current", "Pending", "acquire", "attribute", "call",

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import TensorInfo
+from samebytes import Storage, TensorInfo
 from samebytes.errors import LayoutError, SamebytesError, UnsupportedObjectError
-from samebytes.plugins import DeviceArray, Storage, dlpack_array
+from samebytes.plugins import DeviceArray
 
 from ._array import CudaArray
 from ._context import CudaContext, home_of
@@ -110,12 +110,12 @@ def _from_dlpack(native: Any) -> Lent:
 def _by_dlpack(native: Any) -> tuple[DeviceArray, bool]:
     """The array lent by DLPack, and whether the producer ordered its pending work before home."""
     try:
-        found = dlpack_array(native, _DEVICES, LEGACY_STREAM)
+        found = DeviceArray.by_dlpack(native, _DEVICES, LEGACY_STREAM)
     except UnsupportedObjectError as error:
         # A producer without streams, as PyAV's planes are: then everything is waited for.
         if not isinstance(error.__cause__, NotImplementedError | TypeError):
             raise
-        return dlpack_array(native, _DEVICES), False
+        return DeviceArray.by_dlpack(native, _DEVICES), False
     return found, found.device[0] != CUDA_HOST  # pinned memory is lent without a stream
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError
-from samebytes.plugins import FrameMeta, joint_owner
+from samebytes.plugins import joint_owner
 
 from ._tensor import CudaTensor, tensor
 

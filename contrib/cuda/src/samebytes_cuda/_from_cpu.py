@@ -11,18 +11,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from samebytes import Tensor, TensorInfo
+from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NativeError
-from samebytes.plugins import (
-    Access,
-    KeyLocks,
-    MemoryMapper,
-    Refused,
-    Storage,
-    data_address,
-    is_mapped,
-    ordering_queue,
-)
+from samebytes.plugins import KeyLocks, Refused, data_address, is_mapped, ordering_queue
 
 from ._array import CudaArray
 from ._context import CudaContext

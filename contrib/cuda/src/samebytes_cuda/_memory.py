@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from samebytes import Fd
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import Fd
 
 from ._driver import Current, Pending, acquire, call, descriptor, driver
 from ._use import CudaStorage, owner

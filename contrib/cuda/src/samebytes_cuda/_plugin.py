@@ -3,15 +3,8 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import (
-    ContextSpec,
-    MapperSpec,
-    NativeSpec,
-    Plugin,
-    ProtocolSpec,
-    Transfer,
-    hookimpl,
-)
+from samebytes import Transfer
+from samebytes.plugins import ContextSpec, MapperSpec, NativeSpec, Plugin, ProtocolSpec, hookimpl
 
 __all__ = ["PLUGIN"]
 

@@ -13,8 +13,9 @@ from ctypes import c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from samebytes import Storage
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
-from samebytes.plugins import Storage, native_pointer
+from samebytes.plugins import native_pointer
 
 from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, free_all
 

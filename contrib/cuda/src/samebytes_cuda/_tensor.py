@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from samebytes import Fd, Tensor, TensorInfo
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd, Tensor, TensorInfo
 
 from . import _dlpack
 from ._array import CudaArray

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import samebytes
-from samebytes import TensorInfo
+from samebytes import Access, MemoryMapper, Storage, TensorInfo
 from samebytes.errors import NotHostVisibleError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, array_in, ordering_queue
+from samebytes.plugins import Refused, array_in, ordering_queue
 
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM, Current, call, driver

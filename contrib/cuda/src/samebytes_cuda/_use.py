@@ -12,8 +12,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from samebytes import Storage
 from samebytes.errors import NativeError
-from samebytes.plugins import Storage
 
 from ._driver import Current, Pending, check, free_all
 

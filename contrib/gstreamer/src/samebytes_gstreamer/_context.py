@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Context
+from samebytes import Context
 
 from ._formats import why_not
 from ._frame import GStreamerFrame

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from samebytes import Context
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Context
 
 from ._gi import Gst, pointer_of
 

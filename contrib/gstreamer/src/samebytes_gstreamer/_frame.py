@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from samebytes import FrameMeta, ImageFormat, ImageInfo
+from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Tensor
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Frame, Tensor, read_slot
+from samebytes.plugins import read_slot
 
 from ._caps import Description, caps_as_said, caps_for, describe, parsed
 from ._gi import Gst, pointer_of

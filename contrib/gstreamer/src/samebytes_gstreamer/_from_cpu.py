@@ -8,18 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from samebytes import AudioInfo, ImageInfo, TensorInfo
+from samebytes import Access, AudioInfo, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import PlaneLayout
-from samebytes.plugins import (
-    Access,
-    Frame,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    data_address,
-)
+from samebytes.plugins import Refused, data_address
 
 from ._channel_masks import channel_mask
 from ._formats import why_not

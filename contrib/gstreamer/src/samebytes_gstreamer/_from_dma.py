@@ -6,20 +6,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from samebytes import ImageInfo
-from samebytes.plugins import (
-    Access,
-    Fd,
-    Frame,
-    MemoryMapper,
-    OwnedPointer,
-    Refused,
-    Storage,
-    Tensor,
-    TensorInfo,
-    is_dma_buf,
-    memory_size,
-)
+from samebytes import Access, Fd, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import OwnedPointer, Refused, is_dma_buf, memory_size
 
 from ._gi import pointer_of
 from ._libraries import allocators, glib

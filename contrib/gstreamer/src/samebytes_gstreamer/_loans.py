@@ -11,10 +11,7 @@ from samebytes.plugins import (
     Loan,
     OwnedPointer,
     Refused,
-    lent_count,
-    owned_pointer_type,
 )
-from samebytes.plugins import lent_in as held_by
 from samebytes.plugins import sweep_loans as sweep
 
 from ._abi.gstreamer import GST_MEMORY_FLAG_READONLY
@@ -37,7 +34,7 @@ __all__ = [
 CLEAR = ctypes.cast(gst.gst_clear_mini_object, c_void_p).value or 0
 """The release function of what is lent; its argument is a slot of a loan."""
 
-_Memory = owned_pointer_type("GstMemoryPointer", another(gst, "gst_clear_mini_object"))
+_Memory = OwnedPointer.freed_by(another(gst, "gst_clear_mini_object"), "GstMemoryPointer")
 _new_wrapped = another(gst, "gst_memory_new_wrapped", _Memory)
 _dmabuf_alloc = another(allocators, "gst_dmabuf_allocator_alloc_with_flags", _Memory)
 _fd_alloc = another(allocators, "gst_fd_allocator_alloc", _Memory)
@@ -54,6 +51,9 @@ def _new_token(notify: tuple[int, int] | None) -> OwnedPointer:
         gst.gst_mini_object_weak_ref(token, *notify)  # called with its data and the object
     return token
 
+
+held_by = Loan.held_in
+"""The object that a slot stands for."""
 
 _LENDER = Lender(CLEAR, _new_token, gst.gst_mini_object_replace)
 
@@ -110,4 +110,4 @@ def append(buffer: int, memory: OwnedPointer) -> None:
 
 def held_count() -> int:
     """The number of objects that are lent, after a sweep."""
-    return lent_count(_LENDER)
+    return _LENDER.count()

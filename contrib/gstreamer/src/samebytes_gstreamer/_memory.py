@@ -8,7 +8,8 @@ from functools import partial
 from operator import call
 from typing import Any, NamedTuple
 
-from samebytes.plugins import Access, Refused, Storage
+from samebytes import Access, Storage
+from samebytes.plugins import Refused
 
 from ._abi.gstreamer import (
     GST_MAP_READ,

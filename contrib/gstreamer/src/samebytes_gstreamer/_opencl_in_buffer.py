@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from samebytes import Context, Frame, MemoryMapper
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Context, Frame, MemoryMapper, Refused, intern
+from samebytes.plugins import Refused, intern
 
 from ._frame import GStreamerFrame
 from ._gi import pointer_of

@@ -13,7 +13,8 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from samebytes.plugins import Frame, OwnedPointer
+from samebytes import Frame
+from samebytes.plugins import OwnedPointer
 
 from ._libraries import allocators, glib, gst
 from ._loans import attach_loan, fd_memory, held_by, new_loan

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+from samebytes import TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import DRM_FORMAT_MOD_LINEAR
-from samebytes.plugins import TensorInfo
 
 from ._gi import Gst, pointer_of
 from ._memory import extent_of

@@ -10,9 +10,9 @@ from copy import deepcopy
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Frame, FrameMeta
+from samebytes import Access, Frame, FrameMeta
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import Access, GivenUpError, check_access
+from samebytes.plugins import GivenUpError, check_access
 
 from ._abi.plugin_libraries import GST_FLOW_OK
 from ._caps import parsed

@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from samebytes import Access
 from samebytes.errors import AccessError
-from samebytes.plugins import Access, GivenUpError, check_access
+from samebytes.plugins import GivenUpError, check_access
 
 from ._allocation import answer_with_pages
 from ._frame import GStreamerFrame

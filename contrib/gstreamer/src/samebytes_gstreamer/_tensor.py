@@ -6,8 +6,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from samebytes import Tensor, TensorInfo
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Tensor, TensorInfo, read_slot
+from samebytes.plugins import read_slot
 
 from ._gi import Gst, pointer_of
 from ._libraries import gst

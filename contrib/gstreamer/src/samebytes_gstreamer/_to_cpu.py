@@ -7,16 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from samebytes.plugins import (
-    Access,
-    Frame,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    TensorInfo,
-    array_in,
-)
+from samebytes import Access, Frame, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import Refused, array_in
 
 from ._gi import pointer_of
 from ._memory import map_memory

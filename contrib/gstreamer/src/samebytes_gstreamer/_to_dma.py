@@ -5,18 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from samebytes import Access, Fd, Frame, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import SamebytesError
-from samebytes.plugins import (
-    Access,
-    Fd,
-    Frame,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    TensorInfo,
-    joint_owner,
-)
+from samebytes.plugins import Refused, joint_owner
 
 from ._gi import pointer_of
 from ._libraries import allocators

@@ -8,8 +8,9 @@ from ctypes import byref, c_void_p
 from functools import partial
 from typing import TYPE_CHECKING
 
+from samebytes import Context, Device, Frame, MemoryMapper
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Context, ContextRegistry, Device, Frame, MemoryMapper, Refused
+from samebytes.plugins import ContextRegistry, Refused
 
 from ._abi.glib import G_TYPE_STRING, GType, GValue
 from ._abi.plugin_libraries import VA_INVALID_SURFACE

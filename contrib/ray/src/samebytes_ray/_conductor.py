@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 import ray
@@ -27,6 +27,8 @@ __all__ = ["END", "Conductor"]
 END = object()
 """The item in the output after the last frame."""
 _PATIENCE = 10.0
+_LOOK = 0.2
+"""Seconds between two looks at whether a signal came."""
 
 
 class _Answer(NamedTuple):
@@ -104,6 +106,17 @@ class Conductor:
             return
         self._events.put(_Stop(failed))
         self._thread.join()
+
+    def next(self) -> Any:
+        """Return the next item of the output, when it is there.
+
+        `get()` without a time-out may miss a signal that comes just before it sleeps.
+        """
+        while True:
+            try:
+                return self.output.get(timeout=_LOOK)
+            except Empty:
+                continue
 
     def took(self, parcel: Parcel) -> None:
         """A frame has left the pipeline."""

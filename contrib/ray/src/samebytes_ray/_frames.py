@@ -9,8 +9,9 @@ from typing import Any
 import ray.cloudpickle
 
 import samebytes as sb
+from samebytes import CpuTensor
 from samebytes.errors import ElementError, SamebytesError
-from samebytes.plugins import CpuTensor, joint_owner
+from samebytes.plugins import joint_owner
 
 __all__ = ["described", "frame_of", "planes_of"]
 

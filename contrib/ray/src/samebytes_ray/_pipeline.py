@@ -12,7 +12,6 @@ import ray
 import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import SamebytesError
-from samebytes.plugins import taken_from
 
 from ._cluster import check_resources
 from ._conductor import END, Conductor
@@ -172,7 +171,7 @@ class Running:
         if self.stopped:
             return None
         try:
-            found = taken_from(self._conductor.output)
+            found = self._conductor.next()
         except BaseException:  # Ctrl-C: there need not be a `with`
             self._stop(failed=True)
             raise
@@ -237,7 +236,7 @@ class Running:
         self._conductor.stop(failed=failed)
         error = None
         while True:
-            found = taken_from(self._conductor.output)
+            found = self._conductor.next()
             if not isinstance(found, Parcel):
                 error = found if found is not END else None
                 break

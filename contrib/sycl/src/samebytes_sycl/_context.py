@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import dpctl
 import dpctl.memory
 
-from samebytes import Frame, ImageFormat, ImageInfo, TensorInfo
+from samebytes import Context, Device, Frame, FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
 from samebytes.errors import (
     MissingDependencyError,
     NativeError,
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import Context, ContextRegistry, Device, FrameMeta, Storage
+from samebytes.plugins import ContextRegistry
 
 from ._native_handles import handles_of
 from ._probe import NO_DEVICE

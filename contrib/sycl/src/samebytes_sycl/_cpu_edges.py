@@ -9,17 +9,9 @@ import dpctl.memory
 import numpy as np
 
 import samebytes
-from samebytes import Tensor, TensorInfo
+from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NotHostVisibleError
-from samebytes.plugins import (
-    Access,
-    MemoryMapper,
-    Refused,
-    Storage,
-    array_in,
-    data_address,
-    ordering_queue,
-)
+from samebytes.plugins import Refused, array_in, data_address, ordering_queue
 
 from ._context import SYCLContext
 from ._native_handles import kind_of_pointer

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import dpctl
 
+from samebytes import Tensor
 from samebytes.errors import ExportError
-from samebytes.plugins import Tensor, check_dlpack_request, dlpack_capsule
+from samebytes.plugins import check_dlpack_request
 
 if TYPE_CHECKING:
     from ._context import SYCLContext
@@ -63,10 +64,4 @@ def export(
     if stream is not None and not isinstance(stream, dpctl.SyclQueue):
         raise ExportError(f"a SYCL stream must be a dpctl.SyclQueue, not {type(stream).__name__}")
     tensor.wait()
-    return dlpack_capsule(
-        array.addressed(),
-        array.info.dtype,
-        max_version=max_version,
-        readonly=tensor.readonly,
-        device=device,
-    )
+    return array.dlpack_capsule(device, max_version=max_version, readonly=tensor.readonly)

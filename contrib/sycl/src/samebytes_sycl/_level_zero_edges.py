@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 import samebytes_npu_level_zero
-from samebytes import Tensor, TensorInfo
+from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage
+from samebytes.plugins import Refused
 
 from ._context import SYCLContext
 from ._native_handles import kind_of_pointer

@@ -8,9 +8,9 @@ from functools import partial
 
 import dpctl
 
-from samebytes import Tensor
+from samebytes import Context, Tensor
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import Context, KeyLocks, Refused, ordering_queue
+from samebytes.plugins import KeyLocks, Refused, ordering_queue
 
 __all__ = ["check_same", "wait_for", "waits_for"]
 

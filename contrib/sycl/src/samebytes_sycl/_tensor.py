@@ -10,8 +10,8 @@ import dpctl
 import dpctl.memory
 import numpy as np
 
+from samebytes import Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Storage, Tensor, TensorInfo
 
 from . import _dlpack
 from ._native_handles import kind_of_pointer

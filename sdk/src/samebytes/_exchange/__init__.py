@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ._dlpack_abi import DEVICE_CPU
 from ._export import check_dlpack_request, dlpack, dlpack_capsule, lasting_export
-from ._from_dlpack import DeviceArray, dlpack_array, from_dlpack
+from ._from_dlpack import DeviceArray, from_dlpack
 from ._import import Imported, from_foreign
 from ._tensor import as_array, as_capsule
 
@@ -17,7 +17,6 @@ __all__ = [
     "as_capsule",
     "check_dlpack_request",
     "dlpack",
-    "dlpack_array",
     "dlpack_capsule",
     "from_dlpack",
     "from_foreign",

@@ -31,7 +31,7 @@ from ._dlpack_abi import (
 )
 from ._extent import check_extent
 
-__all__ = ["DeviceArray", "dlpack_array", "from_dlpack"]
+__all__ = ["DeviceArray", "from_dlpack"]
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
 _ON_CPU = int.from_bytes(bytes(DLDevice(DEVICE_CPU, 0)), sys.byteorder)
@@ -63,40 +63,42 @@ class DeviceArray(NamedTuple):
         """The type of the elements."""
         return self.info.dtype
 
+    @classmethod
+    def by_dlpack(cls, obj: Any, devices: Collection[int], stream: Any = None) -> DeviceArray:
+        """The array that `obj` lends by DLPack, if it lies on one of these kinds of device.
 
-def dlpack_array(obj: Any, devices: Collection[int], stream: Any = None) -> DeviceArray:
-    """The array that `obj` lends by DLPack, if it lies on one of these kinds of device.
+        Args:
+            obj: a producer, with `__dlpack__` and `__dlpack_device__`.
+            devices: the device types that the caller can use, numbers of DLDeviceType in dlpack.h.
+            stream: the consumer's, as `__dlpack__` takes it: the producer lets it wait for what is
+                pending on the memory.
 
-    Args:
-        obj: a producer, with `__dlpack__` and `__dlpack_device__`.
-        devices: the device types that the caller can use, numbers of DLDeviceType in dlpack.h.
-        stream: the consumer's, as `__dlpack__` takes it: the producer lets it wait for what is
-            pending on the memory.
-
-    Raises:
-        UnsupportedObjectError: the memory lies elsewhere, or the producer refuses to export it
-            uncopied; the producer's error is the cause.
-        LayoutError: a dtype or layout that no array can have, or one that makes no sense.
-    """
-    capsule, found = _ask_on_device(obj, devices, stream)
-    at, fields = found
-    _, _, _, _, flags, data, kind, number, ndim, code, bits, lanes, sizes, steps, offset = fields
-    if kind not in devices:
-        _check_wanted(obj, kind, devices)
-    layout = _layout_at(ndim, code, bits, lanes, sizes, steps)
-    info, low, high = _described(*layout)
-    address = data + offset
-    if high and (not data or address + low <= 0 or address + high > _END):
-        _refuse_extent(found, layout, info.dtype)
-    # numpy takes memory of the CPU alone, and reads none that it is not asked to.
-    there = device_at(at, fields[0])
-    was, there.value = there.value, _ON_CPU
-    try:
-        array = _consume(obj, capsule, found, info.dtype)
-    finally:
-        # Also after an error: an unconsumed capsule is given back as it was.
-        there.value = was
-    return DeviceArray(array, info, address, flags & FLAG_READ_ONLY != 0, (kind, number))
+        Raises:
+            UnsupportedObjectError: the memory lies elsewhere, or the producer refuses to export it
+                uncopied; the producer's error is the cause.
+            LayoutError: a dtype or layout that no array can have, or one that makes no sense.
+        """
+        capsule, found = _ask_on_device(obj, devices, stream)
+        at, fields = found
+        _, _, _, _, flags, data, kind, number, ndim, code, bits, lanes, sizes, steps, offset = (
+            fields
+        )
+        if kind not in devices:
+            _check_wanted(obj, kind, devices)
+        layout = _layout_at(ndim, code, bits, lanes, sizes, steps)
+        info, low, high = _described(*layout)
+        address = data + offset
+        if high and (not data or address + low <= 0 or address + high > _END):
+            _refuse_extent(found, layout, info.dtype)
+        # numpy takes memory of the CPU alone, and reads none that it is not asked to.
+        there = device_at(at, fields[0])
+        was, there.value = there.value, _ON_CPU
+        try:
+            array = _consume(obj, capsule, found, info.dtype)
+        finally:
+            # Also after an error: an unconsumed capsule is given back as it was.
+            there.value = was
+        return cls(array, info, address, flags & FLAG_READ_ONLY != 0, (kind, number))
 
 
 def _ask_on_device(obj: Any, devices: Collection[int], stream: Any) -> tuple[object, Described]:

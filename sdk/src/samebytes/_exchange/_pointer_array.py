@@ -12,6 +12,7 @@ import numpy as np
 from .._core.memory.info import TensorInfo
 from .._core.native.arrays import array_in, pinned_array
 from ..errors import LayoutError, NotHostVisibleError
+from ._export import dlpack_capsule
 
 if TYPE_CHECKING:
     from typing import Self
@@ -69,11 +70,33 @@ class PointerArray:
             array.setflags(False)  # type: ignore[call-arg]  # a third of the cost by place
         return array
 
-    def addressed(self) -> np.ndarray[Any, Any]:
-        """A numpy array with this address and layout, for `dlpack_capsule`.
+    def dlpack_capsule(
+        self,
+        device: tuple[int, int],
+        *,
+        max_version: tuple[int, int] | None = None,
+        readonly: bool = False,
+    ) -> object:
+        """A DLPack capsule over the memory, in place, which it holds.
 
-        Nobody may read it through numpy: the CPU may not be able to.
+        Args:
+            device: (DLDeviceType, id) of dlpack.h.
+            max_version: as in `__dlpack__`: versioned if it is at least (1, 0).
+            readonly: mark the capsule as read-only; it is so anyway if the array is.
+
+        Raises:
+            ExportError: DLPack cannot express the layout, dtype or read-only state.
         """
+        return dlpack_capsule(
+            self._addressed(),
+            self.info.dtype,
+            max_version=max_version,
+            readonly=readonly,
+            device=device,
+        )
+
+    def _addressed(self) -> np.ndarray[Any, Any]:
+        """A numpy array with this address and layout, which nobody may read through numpy."""
         info = self.info
         interface = {
             "shape": info.shape,

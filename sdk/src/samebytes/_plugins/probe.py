@@ -19,7 +19,7 @@ from .specs import ProbeResult
 from .tables import PluginRecord
 from .words import unknown_plugin
 
-__all__ = ["Examination", "examine", "examine_all", "find"]
+__all__ = ["Examination", "examine", "examine_all", "find", "probe"]
 
 _CHILD = "samebytes._plugins.probe_child"
 
@@ -39,6 +39,22 @@ class Examination:
     importable: bool | None
     result: ProbeResult
     faulty: bool = False
+
+
+def probe(name: str, timeout: float = 10.0) -> ProbeResult:
+    """The result of probing a plugin: whether it can be used on this machine.
+
+    Its packages are imported and its own probe runs in a child process, so nothing that they do
+    can harm this one.
+
+    Args:
+        name: of an installed plugin.
+        timeout: how long the child may take, in seconds.
+
+    Raises:
+        UnknownNameError: no plugin of that name is installed.
+    """
+    return examine(find(name), timeout).result
 
 
 def find(name: str) -> PluginRecord:

@@ -30,6 +30,9 @@ from samebytes.elements._statistics import ElementStatistics, Latency, Statistic
 from samebytes.elements._timeline import Timeline
 from samebytes.elements._watch import Clock
 
+from .._log import logger
+from .._seldom import Seldom
+
 __all__ = [
     "Audio",
     "Choices",
@@ -47,6 +50,7 @@ __all__ = [
     "Progress",
     "Range",
     "Running",
+    "Seldom",
     "Sink",
     "Source",
     "Statistics",
@@ -58,6 +62,7 @@ __all__ = [
     "create",
     "element_class",
     "inplace",
+    "logger",
     "own_copy",
     "same",
     "sink",

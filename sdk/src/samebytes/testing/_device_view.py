@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from samebytes import TensorInfo
-from samebytes.plugins import dense_strides
+
+from .._core.memory.info import dense_strides
 
 __all__ = ["DeviceView"]
 

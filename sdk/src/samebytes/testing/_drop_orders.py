@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from samebytes import ImageInfo, Transfer
-from samebytes.plugins import Access
+from samebytes import Access, ImageInfo, Transfer
 
 from ._cases import Case, guarded, item_of, native_of
 from ._footprint import assert_steady

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Storage, TensorInfo
-from samebytes.plugins import Access
+from samebytes import Access, Storage, TensorInfo
 
 from ._cases import Case
 from ._guard import GuardedMemory

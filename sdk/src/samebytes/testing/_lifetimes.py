@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from samebytes import Frame, Tensor, Transfer
-from samebytes.plugins import Access
+from samebytes import Access, Frame, Tensor, Transfer
 
 from . import _child
 from ._cases import Case, guarded, item_of

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 import samebytes
-from samebytes import Frame, Tensor, Transfer
-from samebytes.plugins import Access, MapperSpec, MemoryMapper
+from samebytes import Access, Frame, MemoryMapper, Tensor, Transfer
+from samebytes.plugins import MapperSpec
 
 from ._cases import Case, item_of
 from ._drop_orders import DropChecks

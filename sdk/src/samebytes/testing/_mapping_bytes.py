@@ -6,9 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes import Access, Frame, ImageInfo, Tensor, TensorInfo
 from samebytes.errors import CopyRequiredError, NoRouteError
-from samebytes.plugins import Access
 
 from ._cases import Case
 from ._mapping import Mapping

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import pytest
 
 import samebytes
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo, Transfer
+from samebytes import Access, Frame, ImageInfo, Tensor, TensorInfo, Transfer
 from samebytes.errors import AccessError, CopyRequiredError, NoRouteError
 from samebytes.formats import known_formats
-from samebytes.plugins import Access
 
 from ._cases import Case
 from ._mapping import Mapping

@@ -9,9 +9,8 @@ import numpy as np
 from hypothesis import given
 
 import samebytes
-from samebytes import Frame, Tensor, Transfer
+from samebytes import Access, Frame, Tensor, Transfer
 from samebytes.errors import CopyRequiredError, LayoutError, NoRouteError
-from samebytes.plugins import Access
 
 from . import strategies
 from ._examples import repeatable

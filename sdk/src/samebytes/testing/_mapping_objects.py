@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samebytes import Frame, Tensor
+from samebytes import Access, Frame, Tensor
 from samebytes.errors import AccessError
-from samebytes.plugins import Access, sweep_loans
+from samebytes.plugins import sweep_loans
 
 from ._cases import Case, allocate
 from ._closed import assert_closed

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from samebytes import Frame, ImageInfo, Tensor
+from samebytes import Access, Frame, ImageInfo, Tensor
 from samebytes.errors import AccessError, ClosedError, UnknownNameError
-from samebytes.plugins import Access
 
 from ._cases import Case, allocate, item_of, native_of
 from ._closed import assert_closed

@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Frame, Tensor, TensorInfo, Transfer
+from samebytes import Access, Frame, Tensor, TensorInfo, Transfer
 from samebytes.errors import AccessError, ClosedError
-from samebytes.plugins import Access
 
 from ._cases import Case, allocate, guarded, item_of
 from ._held import Part, Root, View, check_values, name_of

@@ -11,8 +11,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 import samebytes
-from samebytes import Context, Frame, Tensor, TensorInfo, Transfer
-from samebytes.plugins import Access
+from samebytes import Access, Context, Frame, Tensor, TensorInfo, Transfer
 
 from ._cases import Case, allocate, item_of
 from ._memory import Memory, fill_each, views_of

@@ -13,22 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samebytes import ImageFormat, ImageInfo
-from samebytes.errors import LayoutError
-from samebytes.plugins import (
+from samebytes import (
     Access,
     Context,
     Frame,
     FrameMeta,
-    HostContext,
+    ImageFormat,
+    ImageInfo,
     MemoryMapper,
-    Refused,
     Storage,
     Tensor,
     TensorInfo,
-    intern,
-    joint_owner,
 )
+from samebytes.errors import LayoutError
+from samebytes.plugins import HostContext, Refused, intern, joint_owner
 
 if TYPE_CHECKING:
     from typing import Self

@@ -5,15 +5,8 @@ from __future__ import annotations
 
 import os
 
-from samebytes.plugins import (
-    API,
-    ContextSpec,
-    MapperSpec,
-    NativeSpec,
-    Plugin,
-    Transfer,
-    hookimpl,
-)
+from samebytes import Transfer
+from samebytes.plugins import API, ContextSpec, MapperSpec, NativeSpec, Plugin, hookimpl
 
 FAULT = os.environ.get("TOY_FAULT", "none")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import av
 
+from samebytes import FrameMeta
 from samebytes.formats import ImageInfo, duration_of, field_order_of
-from samebytes.plugins import FrameMeta
 
 from .._avutil import AVFrame, frame_copy_props
 from .._meaning import chroma_location, interlacing, mark_fields, sample_aspect, write_meaning

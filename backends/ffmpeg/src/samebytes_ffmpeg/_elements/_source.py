@@ -13,9 +13,9 @@ from typing import Annotated, Any
 import av
 from av import error as kinds
 
-from samebytes.elements import Clock, Doc, FrameInfo, Image, Range, Source, Timeline
+from samebytes.elements import Clock, Doc, FrameInfo, Image, Range, Seldom, Source, Timeline, logger
 from samebytes.errors import ElementError
-from samebytes.plugins import GivenUpError, Seldom, logger, without_secrets_in
+from samebytes.plugins import GivenUpError, without_secrets_in
 
 from ._choosing import Hwaccel, choice, offered
 from ._connection import Connection

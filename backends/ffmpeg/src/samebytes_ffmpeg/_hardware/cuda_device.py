@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from samebytes import Context, Device
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import AudioInfo, ImageInfo
-from samebytes.plugins import Context, Device, OwnedPointer
+from samebytes.plugins import OwnedPointer
 
 from .._owned import acquired, buffer_data
 from . import libcuda

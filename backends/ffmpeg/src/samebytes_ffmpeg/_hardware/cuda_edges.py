@@ -5,17 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from samebytes import Access, Frame, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import (
-    Access,
-    Frame,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    TensorInfo,
-)
+from samebytes.plugins import Refused
 
 from .cuda_planes import cuda_planes_of
 from .memory_edges import reference_to

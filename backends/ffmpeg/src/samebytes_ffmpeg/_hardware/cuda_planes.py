@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from samebytes import TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import TensorInfo
 
 from .described import Described
 

@@ -10,17 +10,15 @@ from ctypes import byref
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from samebytes import Context, Device
 from samebytes.errors import LayoutError, NativeError, UnknownNameError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 from samebytes.plugins import (
-    Context,
     ContextRegistry,
-    Device,
     HandleKey,
     Lock,
     OwnedPointer,
     native_pointer,
-    register_handle_key,
 )
 
 from .._avutil_abi import AVBufferRef
@@ -44,9 +42,9 @@ __all__ = ["DRMDevice", "HardwareDevice", "VAAPIDevice"]
 # Pools keep the surfaces of frames that are gone, so that few are remembered.
 _POOLS = 4
 
-register_handle_key(
-    HandleKey("av_hwdevice", "AVHWDeviceContext*", "context", "one reference is the context's")
-)
+HandleKey(
+    "av_hwdevice", "AVHWDeviceContext*", "context", "one reference is the context's"
+).register()
 
 # (which libavutil, AVHWDeviceContext*) -> its context, while it lives. The context holds a
 # reference to the device, so that the address is not used again meanwhile.

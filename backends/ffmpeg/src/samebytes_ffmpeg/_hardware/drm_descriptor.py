@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from samebytes import TensorInfo
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import (
     DRM_FORMAT_MOD_INVALID,
@@ -14,7 +15,6 @@ from samebytes.formats import (
     ImageInfo,
     image_format_of_drm_layers,
 )
-from samebytes.plugins import TensorInfo
 
 from .described import Described, snapshot
 from .hwcontext_abi import AV_DRM_MAX_PLANES, AVDRMFrameDescriptor

@@ -8,8 +8,9 @@ from typing import Any
 
 from av import VideoFrame
 
+from samebytes import FrameMeta
 from samebytes.errors import LayoutError
-from samebytes.plugins import FrameMeta, OwnedPointer, native_pointer
+from samebytes.plugins import OwnedPointer, native_pointer
 
 from .._avutil import PYAV
 from .._from_cpu import describe_native

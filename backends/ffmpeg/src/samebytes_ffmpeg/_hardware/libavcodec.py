@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from samebytes.errors import MissingDependencyError
-from samebytes.plugins import OwnedPointer, owned_pointer_type
+from samebytes.plugins import OwnedPointer
 
 from .._libavutil import Libavutil
 from .._owned import acquired
@@ -120,12 +120,12 @@ class Libavcodec:
         except OSError as error:
             raise MissingDependencyError("ffmpeg", f"{path} ({error})", self._hint) from error
         pointer = c_void_p
-        context = owned_pointer_type(
-            "AVCodecContextPointer", self._of(self._quick, "avcodec_free_context")
+        context = OwnedPointer.freed_by(
+            self._of(self._quick, "avcodec_free_context"), "AVCodecContextPointer"
         )
-        packet = owned_pointer_type("AVPacketPointer", self._of(self._quick, "av_packet_free"))
-        parameters = owned_pointer_type(
-            "AVCodecParametersPointer", self._of(self._quick, "avcodec_parameters_free")
+        packet = OwnedPointer.freed_by(self._of(self._quick, "av_packet_free"), "AVPacketPointer")
+        parameters = OwnedPointer.freed_by(
+            self._of(self._quick, "avcodec_parameters_free"), "AVCodecParametersPointer"
         )
         quick, slow = self._quick, self._slow
         self._find = self._call(quick, "avcodec_find_decoder_by_name", pointer, c_char_p)

@@ -18,8 +18,8 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
+from samebytes import Device
 from samebytes.errors import MissingDependencyError, NativeError, UnknownNameError
-from samebytes.plugins import Device
 
 __all__ = ["current", "device_count", "device_of", "primary_context", "synchronize"]
 

@@ -10,20 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
+from samebytes import Access, Fd, Frame, FrameMeta, MemoryMapper, Storage, Tensor
 from samebytes.errors import AccessError, LayoutError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import (
-    Access,
-    Fd,
-    Frame,
-    FrameMeta,
-    MemoryMapper,
-    Refused,
-    Storage,
-    Tensor,
-    joint_owner,
-    memory_size,
-)
+from samebytes.plugins import Refused, joint_owner, memory_size
 
 from .._libavutil import Libavutil
 from .._loans import lend, put

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
+from samebytes import Frame, FrameMeta, Tensor, TensorInfo
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Frame, FrameMeta, Tensor, TensorInfo, read_slot
+from samebytes.plugins import read_slot
 
 from .._meta import FFmpegMeta
 from .._plane import ADVICE

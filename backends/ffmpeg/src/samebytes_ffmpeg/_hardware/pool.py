@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
+from samebytes import FrameMeta
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import FrameMeta, OwnedPointer
+from samebytes.plugins import OwnedPointer
 
 from .._avutil import PYAV
 from .._loans import lend, put

@@ -12,18 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
+from samebytes import Access, Context, Frame, MemoryMapper, Storage
 from samebytes.errors import LayoutError, NativeError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import (
-    Access,
-    Context,
-    Frame,
-    MemoryMapper,
-    OwnedPointer,
-    Refused,
-    Storage,
-    memory_size,
-)
+from samebytes.plugins import OwnedPointer, Refused, memory_size
 
 from .._avutil import PYAV
 from .._loans import put

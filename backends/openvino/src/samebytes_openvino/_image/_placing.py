@@ -17,9 +17,8 @@ import numpy as np
 from openvino import Type
 from openvino import opset13 as ops
 
-from samebytes import ImageFormat
+from samebytes import FrameMeta, ImageFormat
 from samebytes.metadata import AffineTransform, upright_transform
-from samebytes.plugins import FrameMeta
 
 from ._target import Target
 from ._upright import AS_IT_LIES, Turn, stored_size

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from openvino import Type
 
-from samebytes import Context, Frame, ImageInfo, Tensor
+from samebytes import Context, CpuTensor, Frame, FrameMeta, ImageInfo, Tensor
 from samebytes.errors import CopyRequiredError, LayoutError, RouteError
 from samebytes.formats import colors_of
-from samebytes.plugins import CpuTensor, FrameMeta, HostContext
+from samebytes.plugins import HostContext
 
 from .._pinned import ReadOnlyTensor
 from .._remote._context import RemoteContext

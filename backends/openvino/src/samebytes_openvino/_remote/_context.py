@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import Context, Device
+from samebytes import Context, Device
 
 from .._version import check_for_devices
 from ._leases import Leases

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from samebytes import TensorInfo
 from samebytes.errors import DeviceMismatchError
-from samebytes.plugins import TensorInfo
 
 from ._context import RemoteContext
 from ._tensor import RemoteTensor, layout_of

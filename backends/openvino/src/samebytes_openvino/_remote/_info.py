@@ -8,8 +8,8 @@ from typing import Any
 
 import openvino
 
+from samebytes import DType, TensorInfo, dtype
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import DType, TensorInfo, dtype
 
 from .._element_types import element_type, from_element_type
 

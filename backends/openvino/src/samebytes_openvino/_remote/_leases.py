@@ -28,7 +28,8 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from samebytes.plugins import ImportCache, Lock, Storage, sweep_loans
+from samebytes import Storage
+from samebytes.plugins import ImportCache, Lock, sweep_loans
 
 from .._uses import USES, WORDS
 from .._waiting import keep_used, waiting

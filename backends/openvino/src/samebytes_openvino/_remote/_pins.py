@@ -27,7 +27,8 @@ from typing import Any
 
 import openvino
 
-from samebytes.plugins import Storage, TensorInfo, sweep_loans
+from samebytes import Storage, TensorInfo
+from samebytes.plugins import sweep_loans
 
 from .._uses import NO_USES, USES, WORDS, count_follows, counted_at, is_known
 from .._waiting import keep_used, waiting

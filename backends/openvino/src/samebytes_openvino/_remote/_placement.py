@@ -9,7 +9,8 @@ from typing import Any
 
 import openvino
 
-from samebytes.plugins import Tensor, data_address
+from samebytes import Tensor
+from samebytes.plugins import data_address
 
 from .._placement import Placement, PlacementRules, Verdict
 from .._ports import Port

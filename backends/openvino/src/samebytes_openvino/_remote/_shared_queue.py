@@ -17,7 +17,7 @@ from samebytes.errors import ClosedError, LayoutError, UnknownNameError
 from ._errors import last_line
 
 if TYPE_CHECKING:
-    from samebytes.plugins import Context
+    from samebytes import Context
 
     from .._inference import Inference
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import openvino
 
+from samebytes import DType, Tensor, TensorInfo
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import DType, Tensor, TensorInfo
 
 from .._element_types import from_element_type
 from ._leases import native_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from samebytes.plugins import Context, Tensor, native_pointer
+from samebytes import Context, Tensor
+from samebytes.plugins import native_pointer
 
 from .._remote._errors import PropertyError
 

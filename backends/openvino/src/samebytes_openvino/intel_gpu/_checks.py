@@ -7,7 +7,7 @@ pictures, and a pointer with too little behind it lets kernels write into other 
 
 from __future__ import annotations
 
-from samebytes.plugins import TensorInfo
+from samebytes import TensorInfo
 
 from .._remote._errors import ForeignMemoryError, PropertyError
 from . import _opencl

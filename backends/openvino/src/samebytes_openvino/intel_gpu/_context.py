@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import openvino
 
+from samebytes import Context, FrameMeta, Tensor
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Context, ContextRegistry, FrameMeta, NativeStorage, Tensor
+from samebytes.plugins import ContextRegistry, NativeStorage
 
 from .._remote._core import core_of
 from .._remote._errors import ForeignMemoryError, PropertyError, naming

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 import openvino
 
+from samebytes import Storage, TensorInfo
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import NativeStorage, Storage, TensorInfo
+from samebytes.plugins import NativeStorage
 
 from .._remote._context import RemoteContext
 from .._remote._errors import ForeignMemoryError, PropertyError, naming

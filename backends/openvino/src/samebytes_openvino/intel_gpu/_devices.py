@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from samebytes import Device
 from samebytes.errors import MissingDependencyError, UnknownNameError
-from samebytes.plugins import Device
 
 from .._remote._core import default_core
 

@@ -11,16 +11,8 @@ from functools import partial
 from typing import Any
 
 import samebytes
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
-from samebytes.plugins import (
-    Access,
-    Context,
-    MapperSpec,
-    MemoryMapper,
-    NativeStorage,
-    Refused,
-    Storage,
-)
+from samebytes import Access, Context, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import MapperSpec, NativeStorage, Refused
 
 from .._remote._errors import PropertyError
 from ._context import ClContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from samebytes import Context, Tensor, TensorInfo
-from samebytes.plugins import Access, MapperSpec, MemoryMapper, NativeStorage, Storage
+from samebytes import Access, Context, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.plugins import MapperSpec, NativeStorage
 
 from ._creation import nhwc
 from ._over import (

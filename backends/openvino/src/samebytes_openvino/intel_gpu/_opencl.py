@@ -14,8 +14,9 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from samebytes import Storage
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import Storage, bind, bytes_at
+from samebytes.plugins import bind, bytes_at
 
 from ._abi import opencl as cl
 

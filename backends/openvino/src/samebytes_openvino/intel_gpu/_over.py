@@ -11,17 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 import samebytes
-from samebytes import Context, Tensor, TensorInfo
+from samebytes import Access, Context, DType, Storage, Tensor, TensorInfo
 from samebytes.errors import NativeError, UnknownNameError
-from samebytes.plugins import (
-    Access,
-    DType,
-    Refused,
-    Storage,
-    count_copy,
-    data_address,
-    ordering_queue,
-)
+from samebytes.plugins import Refused, count_copy, data_address, ordering_queue
 
 from .._element_types import element_type, packed_nbytes
 from .._layout import carried_tensor, layout_of, memory_of, tensor_over

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from samebytes import Tensor, TensorInfo
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Tensor, TensorInfo, is_mapped
+from samebytes.plugins import is_mapped
 
 from .._remote._errors import PropertyError
 from . import _opencl, _properties

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from samebytes.plugins import TensorInfo
+from samebytes import TensorInfo
 
 from .._element_types import packed_nbytes
 from .._remote._errors import RegionError

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import ContextSpec, MapperSpec, Transfer
+from samebytes import Transfer
+from samebytes.plugins import ContextSpec, MapperSpec
 
 __all__ = ["CONTEXT", "MAPPERS"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from samebytes.plugins import Storage
+from samebytes import Storage
 
 from .._remote._core import core_of
 from .._remote._errors import PropertyError, naming

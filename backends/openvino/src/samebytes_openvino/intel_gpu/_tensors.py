@@ -10,9 +10,9 @@ from typing import Any, ClassVar, TypeVar, overload
 import numpy as np
 import openvino
 
-from samebytes import Context, Frame, Tensor
+from samebytes import Context, Frame, Storage, Tensor, TensorInfo
 from samebytes.errors import NotHostVisibleError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, read_slot
+from samebytes.plugins import read_slot
 
 from .._remote._leases import Lease, Leftovers, native_of
 from .._remote._tensor import RemoteTensor, layout_of

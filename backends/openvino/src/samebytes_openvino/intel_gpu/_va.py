@@ -13,8 +13,9 @@ from typing import Any, cast, overload
 
 import numpy as np
 
+from samebytes import Tensor
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Tensor, bind, bytes_at
+from samebytes.plugins import bind, bytes_at
 
 from .._remote._errors import OpenVINOError, PropertyError
 from . import _opencl

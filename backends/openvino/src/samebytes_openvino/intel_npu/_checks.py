@@ -14,9 +14,9 @@ import sys
 from operator import index
 from typing import Any
 
-from samebytes import plugins
+from samebytes import TensorInfo, plugins
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import TensorInfo, is_mapped
+from samebytes.plugins import is_mapped
 
 from .._element_types import packed_nbytes
 from .._remote._errors import PropertyError

@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import openvino
 
-from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
+from samebytes import Context, Frame, FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
 from samebytes.errors import AccessError, DeviceMismatchError, UnknownNameError
-from samebytes.plugins import (
-    Context,
-    ContextRegistry,
-    NativeStorage,
-    Storage,
-    data_address,
-)
+from samebytes.plugins import ContextRegistry, NativeStorage, data_address
 
 from .._context import OPENVINO
 from .._remote._context import RemoteContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from samebytes import Device
 from samebytes.errors import MissingDependencyError, NativeError
-from samebytes.plugins import Device
 
 from .._remote._errors import naming
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from samebytes import Tensor
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Tensor, data_address
+from samebytes.plugins import data_address
 
 from .._layout import memory_of
 from .._remote._errors import PropertyError

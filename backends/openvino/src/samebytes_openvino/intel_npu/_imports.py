@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from samebytes.plugins import ImportCache, Storage, TensorInfo, array_in, file_identity
+from samebytes import Storage, TensorInfo
+from samebytes.plugins import ImportCache, array_in, file_identity
 
 from .._layout import carried_tensor
 from .._pinned import PinnedTensor

@@ -13,7 +13,7 @@ import numpy as np
 import openvino
 
 import samebytes
-from samebytes import Frame, ImageInfo, Tensor, TensorInfo
+from samebytes import Access, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import (
     ClosedError,
     LayoutError,
@@ -22,7 +22,7 @@ from samebytes.errors import (
     SamebytesError,
 )
 from samebytes.formats import is_linear_modifier
-from samebytes.plugins import Access, MemoryMapper, Refused, Storage, data_address
+from samebytes.plugins import Refused, data_address
 
 from .._element_types import element_type
 from .._pinned import PinnedTensor

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from samebytes import Fd, Tensor
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import Fd, Tensor
 
 from .._remote._errors import PropertyError
 from .._remote._values import pointer

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from samebytes.plugins import ContextSpec, Level, MapperSpec, Transfer
+from typing import Literal
+
+from samebytes import Transfer
+from samebytes.plugins import ContextSpec, MapperSpec
 
 __all__ = ["CONTEXT", "MAPPERS"]
 
@@ -18,7 +21,7 @@ CONTEXT = ContextSpec(
     transit=False,
 )
 
-_FD_MAPPERS: tuple[tuple[str, str, Level], ...] = (
+_FD_MAPPERS: tuple[tuple[str, str, Literal["tensor", "frame"]], ...] = (
     ("FdToNpu", "the buffer imported once by its descriptor, a tensor in it", "tensor"),
     ("FdFrameToNpu", "each buffer imported once, planes as tensors in it", "frame"),
 )

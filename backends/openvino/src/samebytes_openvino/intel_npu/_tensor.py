@@ -8,8 +8,9 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
+from samebytes import Storage, TensorInfo
 from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
-from samebytes.plugins import Storage, TensorInfo, array_in, data_address
+from samebytes.plugins import array_in, data_address
 
 from .._element_types import element_type, from_element_type
 from .._pinned import PinnedTensor

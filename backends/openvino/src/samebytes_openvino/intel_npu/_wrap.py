@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from samebytes.plugins import Storage
+from samebytes import Storage
 
 from .._remote._pins import pinned
 from ._context import ZeroContext

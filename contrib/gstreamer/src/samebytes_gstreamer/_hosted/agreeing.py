@@ -10,9 +10,8 @@ from typing import Any
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes import Context
+from samebytes import Access, Context
 from samebytes.errors import NegotiationError, SamebytesError
-from samebytes.plugins import Access
 
 from .._element_context import context_of
 from .._frame import GStreamerFrame

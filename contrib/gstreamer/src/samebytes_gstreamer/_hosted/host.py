@@ -9,7 +9,7 @@ from typing import Any
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes import Context
+from samebytes import Access, Context
 from samebytes.errors import (
     AccessError,
     ClosedError,
@@ -17,7 +17,6 @@ from samebytes.errors import (
     RouteError,
     SamebytesError,
 )
-from samebytes.plugins import Access
 
 from .._frame import GStreamerFrame, frame_of
 from .._gi import Gst

@@ -13,7 +13,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from samebytes.plugins import Fd, Lock, in_forked_child
+from samebytes import Fd
+from samebytes.plugins import Lock, in_forked_child
 
 from .._errors import EndOfStreamError, MessageError, OfferError
 from .._inherited import hold_on

@@ -12,7 +12,8 @@ from functools import partial
 from operator import setitem
 from typing import TYPE_CHECKING
 
-from samebytes.plugins import Fd, in_forked_child
+from samebytes import Fd
+from samebytes.plugins import in_forked_child
 
 from .._sockets.peers import has_ended, pidfd_of, send_packet
 from .inbox import Inbox, TakenError

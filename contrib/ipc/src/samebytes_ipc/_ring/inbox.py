@@ -10,7 +10,8 @@ from contextlib import suppress
 from functools import partial
 from operator import call
 
-from samebytes.plugins import Fd, deferred
+from samebytes import Fd
+from samebytes.plugins import deferred
 
 from .._errors import MessageError
 from .._sockets.transport import (

@@ -14,8 +14,9 @@ from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
+from samebytes import Fd
 from samebytes.errors import ClosedError, LayoutError
-from samebytes.plugins import Fd, Lock, in_forked_child
+from samebytes.plugins import Lock, in_forked_child
 
 from .._errors import EndOfStreamError, MessageError, RingRefusedError, RingTimeoutError
 from .._sockets.addresses import Address, connected

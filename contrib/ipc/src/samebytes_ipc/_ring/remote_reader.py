@@ -11,7 +11,8 @@ from functools import partial
 from operator import call
 from typing import TYPE_CHECKING, Any
 
-from samebytes.plugins import Fd, deferred
+from samebytes import Fd
+from samebytes.plugins import deferred
 
 from .._errors import MessageError
 from .._sockets.peers import CREDENTIALS_SIZE, greet, has_ended, pidfd_of, send_packet

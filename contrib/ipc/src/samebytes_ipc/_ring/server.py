@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from samebytes.plugins import Fd, deferred
+from samebytes import Fd
+from samebytes.plugins import deferred
 
 from .._errors import MessageError, RingRefusedError
 from .._inherited import hold_on

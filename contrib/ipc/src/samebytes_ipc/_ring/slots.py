@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from samebytes import Storage
 from samebytes.errors import NativeError
-from samebytes.plugins import Storage, untrack
+from samebytes.plugins import untrack
 from samebytes_dma import F_SEAL_FUTURE_WRITE, DMABuffer, KeptMapping, seals_of
 
 if TYPE_CHECKING:

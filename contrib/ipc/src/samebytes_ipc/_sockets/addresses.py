@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from samebytes import Fd
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Fd
 
 from .._errors import RingRefusedError
 

@@ -14,8 +14,9 @@ from functools import partial
 from operator import call
 from typing import Any
 
+from samebytes import Fd
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd, deferred
+from samebytes.plugins import deferred
 
 from .._errors import RingRefusedError
 from .addresses import Address

@@ -9,8 +9,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from samebytes import Fd
 from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Fd
 
 from .._errors import EndOfStreamError, MessageError
 from .._wire.message import HEADER_SIZE, MAX_BODY, MAX_DESCRIPTORS, pack_header, unpack_header

@@ -8,7 +8,7 @@ import select
 import time
 from contextlib import suppress
 
-from samebytes.plugins import Fd
+from samebytes import Fd
 
 __all__ = [
     "FOREVER",

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Region, TensorInfo
+from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Region, TensorInfo, dtype
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.formats import is_linear_modifier
 from samebytes.metadata import KEY
-from samebytes.plugins import dtype
 from samebytes_dma import DMABuffer, DMAPlane, DMATensor
 
 from .._errors import MessageError

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Frame, FrameMeta, Region, Tensor, TensorInfo, metadata
+from samebytes import Frame, FrameMeta, Region, Tensor, TensorInfo, dtype, metadata
 from samebytes.errors import CopyRequiredError, LayoutError, MetadataError
-from samebytes.plugins import count_copy, dtype
+from samebytes.plugins import count_copy
 from samebytes_dma import DMAPlane, DMATensor
 
 from .._errors import MessageError

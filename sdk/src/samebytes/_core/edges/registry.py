@@ -13,7 +13,7 @@ from ..owner.interrupts import deferred
 from ..owner.locks import Lock
 from .context import Context, Device, is_current
 
-__all__ = ["Closable", "ContextRegistry", "intern", "living_contexts"]
+__all__ = ["Closable", "ContextRegistry", "intern"]
 
 
 class Closable(Protocol):
@@ -134,12 +134,3 @@ def intern(context: AnyContext) -> AnyContext:
     if found.singleton:
         _singletons[key] = found
     return found  # type: ignore[no-any-return]  # of the class of `context`, which is in the key
-
-
-def living_contexts(kind: type[AnyContext]) -> list[AnyContext]:
-    """Every living context of a class that was asked for by name, or entered in a registry.
-
-    Args:
-        kind: the class of contexts.
-    """
-    return [context for context in _contexts.all() if isinstance(context, kind)]

@@ -2,7 +2,7 @@
 """Owners of native pointers and file descriptors, and the table of handle keys.
 
 A call that acquires a pointer returns an object that owns it: its `restype` is a type made by
-`owned_pointer_type`, which ctypes fills in C. What such an object runs when it is dropped is the C
+`OwnedPointer.freed_by`, which ctypes fills in C. When such an object is dropped, it runs the C
 function itself. Where a C function takes over what an object owns, the object is emptied first: an
 exception of a signal handler between the two leaks, where the other order would give back twice.
 
@@ -20,11 +20,14 @@ import errno
 import os
 from ctypes import POINTER, c_int, c_void_p, py_object
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..._numbers import integer
 from ...errors import ClosedError, LayoutError, UnknownNameError
 from .storage import Uncopyable
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = [
     "HANDLE_KEYS",
@@ -33,8 +36,6 @@ __all__ = [
     "OwnedPointer",
     "bindable",
     "check_handle_key",
-    "owned_pointer_type",
-    "register_handle_key",
     "untrack",
 ]
 
@@ -55,7 +56,10 @@ untrack.argtypes = (py_object,)
 
 
 class OwnedPointer(c_void_p):
-    """The base of what `owned_pointer_type` makes."""
+    """A pointer of C that its owner must give back: the base of the types that `freed_by` makes.
+
+    A subclass may have slots for what else the object holds.
+    """
 
     __slots__ = ()
 
@@ -64,25 +68,22 @@ class OwnedPointer(c_void_p):
         """The pointer as an int; it stays this object's. 0 if it owns nothing."""
         return self.value or 0
 
+    @classmethod
+    def freed_by(cls, free: Any, name: str) -> type[Self]:
+        """A subclass for the `restype` of calls that return such a pointer.
 
-def owned_pointer_type(
-    name: str, free: Any, base: type[OwnedPointer] = OwnedPointer
-) -> type[OwnedPointer]:
-    """A type for the `restype` of calls that return a pointer which the caller must give back.
-
-    Args:
-        name: of the type.
-        free: a ctypes function that nobody else uses (`library[symbol]` makes one). It is called
-            with the address of the pointer, and must accept the address of a NULL: av_buffer_unref,
-            av_frame_free, gst_clear_mini_object.
-        base: a subclass of OwnedPointer, with slots for what the object holds besides.
-    """
-    made = type(name, (base,), {"__slots__": (), "__module__": __name__})
-    free.restype = None
-    # An argument of this type is passed as the address of the pointer in it.
-    free.argtypes = (POINTER(made),)
-    made.__del__ = bindable(free)  # type: ignore[attr-defined]
-    return made
+        Args:
+            free: a ctypes function that nobody else uses (`library[symbol]` makes one). It is
+                called with the address of the pointer, and must accept the address of a NULL:
+                av_buffer_unref, av_frame_free, gst_clear_mini_object.
+            name: of the type.
+        """
+        made = type(name, (cls,), {"__slots__": (), "__module__": __name__})
+        free.restype = None
+        # An argument of this type is passed as the address of the pointer in it.
+        free.argtypes = (POINTER(made),)
+        made.__del__ = bindable(free)  # type: ignore[attr-defined]
+        return made
 
 
 _CLOSED = "this file descriptor was closed or handed over"
@@ -212,6 +213,15 @@ class HandleKey:
     of: Literal["tensor", "context", "frame"]
     doc: str
 
+    def register(self) -> None:
+        """Add it to the table, for a framework that the core does not know.
+
+        Raises:
+            ValueError: the name is taken by a different key.
+        """
+        if HANDLE_KEYS.setdefault(self.name, self) != self:
+            raise ValueError(f"handle key {self.name!r} is already {HANDLE_KEYS[self.name]}")
+
 
 _KEYS = (
     HandleKey("data", "void*", "tensor", "first element, readable by the CPU; owned by storage"),
@@ -245,19 +255,6 @@ _KEYS = (
 )
 
 HANDLE_KEYS: dict[str, HandleKey] = {key.name: key for key in _KEYS}
-
-
-def register_handle_key(key: HandleKey) -> None:
-    """Add a key of a framework that the table does not know.
-
-    Args:
-        key: the new key.
-
-    Raises:
-        ValueError: the name is taken by a different key.
-    """
-    if HANDLE_KEYS.setdefault(key.name, key) != key:
-        raise ValueError(f"handle key {key.name!r} is already {HANDLE_KEYS[key.name]}")
 
 
 def check_handle_key(name: str) -> None:

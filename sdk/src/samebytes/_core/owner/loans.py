@@ -36,9 +36,6 @@ from .handles import OwnedPointer, bindable
 __all__ = [
     "Lender",
     "Loan",
-    "keep_while",
-    "lent_count",
-    "lent_in",
     "sweep_loans",
 ]
 
@@ -63,6 +60,11 @@ class Lender:
     clear: int
     new_token: Callable[[tuple[int, int] | None], OwnedPointer]
     fill: Callable[[int, OwnedPointer], object]
+
+    def count(self) -> int:
+        """The number of objects that are lent to it, after a sweep."""
+        sweep_loans()
+        return sum(slot.lender is self for slot in list(_lent.values()))
 
 
 class Loan:
@@ -119,6 +121,35 @@ class Loan:
             Loan._sweep_above = 2 * len(_lent) + _FEW
             sweep_loans()
 
+    @staticmethod
+    def held_in(slot: int) -> object | None:
+        """The object that a slot stands for; None if the slot is not in use.
+
+        Args:
+            slot: its number.
+        """
+        found = _lent.get(slot)
+        return None if found is None else found.held
+
+    @staticmethod
+    def keep_while(in_use: Callable[[Any], bool], held: object) -> None:
+        """Keep an object for as long as a library uses its memory, which does not say when it ends.
+
+        Sweeps ask: one now if other objects are kept already, one of the main thread, which is
+        scheduled here, and those of lending and of close().
+
+        Args:
+            in_use: `in_use(held)` says whether the library still uses it. It holds nothing of
+                `held`, may be called by any thread, and calls no Python code that can sweep.
+            held: what is kept. Its finalizer may pass it itself.
+        """
+        _kept[id(held)] = held, in_use
+        if len(_kept) > 1:
+            sweep_loans()
+        # Dropped with this frame: where a finalizer ends with this call, the sweep comes after all
+        # else that is being dropped, such as the library's object that still uses the memory.
+        _ = _Soon() if _may_notify() else None
+
     def __enter__(self) -> Loan:
         return self
 
@@ -162,45 +193,6 @@ def sweep_loans() -> None:
     for key, (held, in_use) in _kept.copy().items():
         if not in_use(held):
             _kept.pop(key, None)
-
-
-def keep_while(in_use: Callable[[Any], bool], held: object) -> None:
-    """Keep an object for as long as a library uses its memory, which does not say when it ends.
-
-    Sweeps ask: one now if other objects are kept already, one of the main thread, which is
-    scheduled here, and those of lending and of close().
-
-    Args:
-        in_use: `in_use(held)` says whether the library still uses it. It holds nothing of `held`,
-            may be called by any thread, and calls no Python code that can sweep.
-        held: what is kept. Its finalizer may pass it itself.
-    """
-    _kept[id(held)] = held, in_use
-    if len(_kept) > 1:
-        sweep_loans()
-    # Dropped with this frame: where a finalizer ends with this call, the sweep comes after all else
-    # that is being dropped, such as the library's object that still uses the memory.
-    _ = _Soon() if _may_notify() else None
-
-
-def lent_count(lender: Lender | None = None) -> int:
-    """The number of objects that are lent, to one lender or all, after a sweep.
-
-    Args:
-        lender: whose loans to count; None for all.
-    """
-    sweep_loans()
-    return sum(lender in (None, slot.lender) for slot in list(_lent.values()))
-
-
-def lent_in(slot: int) -> object | None:
-    """The object that a slot stands for; None if the slot is not in use.
-
-    Args:
-        slot: its number.
-    """
-    found = _lent.get(slot)
-    return None if found is None else found.held
 
 
 _ended: list[bool] = []

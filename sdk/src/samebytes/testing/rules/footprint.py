@@ -40,7 +40,7 @@ def nothing_stays_of_memory(*actions: Callable[[], object], nbytes: int) -> None
     "nothing stays of a mapping",
     means="a program that runs for days fills the memory, or runs out of descriptors",
     do="no table, no closure and no cycle may hold tensors, natives or storages; each descriptor "
-    "has one samebytes.plugins.Fd",
+    "has one samebytes.Fd",
 )
 def nothing_stays_of_a_mapping(*actions: Callable[[], object]) -> None:
     """Map again and again."""
