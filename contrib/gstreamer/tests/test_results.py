@@ -22,6 +22,7 @@ from samebytes.metadata import (
     ObjectId,
 )
 from samebytes_gstreamer._gi import Gst, GstVideo
+from samebytes_gstreamer._results_of_frames import as_it_is
 
 SOURCE = "videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=64,height=48"
 RED = Classification("red", 0.75, 3, "color")
@@ -171,6 +172,65 @@ def test_a_frame_that_is_kept_and_given_later_has_what_was_added_meanwhile() -> 
     name = sbg.register(Later, name="sb_results_later")
     with sbg.GStreamerSource(f"{SOURCE} ! {name}") as source:
         assert [entries_of(frame) for frame in source] == [[ObjectId(0)], [ObjectId(1)]]
+
+
+def changed_between(change: Callable[[Any], None]) -> list[Any]:
+    """What is seen behind a sink, of frames of a source that a program changed."""
+    seen: list[Any] = []
+
+    def look(frame: Any) -> None:
+        seen.append([(region.label, entries_of(region)) for region in frame.regions])
+
+    behind = registered("sb_results_behind", look)
+    before = registered("sb_results_before", detect)
+    with (
+        sbg.GStreamerSource(f"{SOURCE} ! {before}") as source,
+        sbg.GStreamerSink(f"{behind} ! fakesink") as sink,
+        sbg.GStreamerSink(f"{behind} ! fakesink") as second,
+    ):
+        for frame in source:
+            change(frame)
+            sink.write(frame)
+            second.write(frame)
+    return seen
+
+
+def test_what_a_program_adds_to_frames_of_a_source_goes_into_its_sinks() -> None:
+    def add(frame: Any) -> None:
+        frame.regions.append(Region(1, 2, 3, 4, "dog", 0.5))
+
+    seen = changed_between(add)
+    assert [[label for label, _ in regions] for regions in seen] == [["car", "dog"]] * 4
+    assert all(len(entries) == 3 for ((_, entries), _) in seen)
+
+
+def test_what_a_program_takes_away_is_gone_in_its_sinks() -> None:
+    def change(frame: Any) -> None:
+        frame.regions[0].label = "bus"
+        metadata.remove(frame.regions[0], find(frame.regions[0], ObjectId))
+
+    seen = changed_between(change)
+    assert [[label for label, _ in regions] for regions in seen] == [["bus"]] * 4
+    assert all(RED in entries and len(entries) == 2 for ((_, entries),) in seen)
+
+
+def test_a_frame_goes_on_in_its_own_buffer_where_nobody_else_holds_that() -> None:
+    """What was read of a buffer is on it already, and what was added comes there once."""
+    frame = gray()
+    detect(frame)
+    native = buffer_of(frame)
+    again = sb.frame(native)
+    for count in (1, 2, 2):
+        assert as_it_is(again).pointer == again.handle("gst_buffer")
+        assert len(sb.frame(native).regions) == count
+        if count == 1:
+            again.regions.append(Region(1, 2, 3, 4, "dog", 0.5))
+            assert as_it_is(again).pointer == again.handle("gst_buffer")
+    holder = Gst.Sample.new(native, None, None, None)
+    again.regions.clear()
+    assert as_it_is(again).pointer != again.handle("gst_buffer")
+    assert len(sb.frame(native).regions) == 2
+    del holder
 
 
 def test_entries_behind_a_tee_stay_in_their_branch() -> None:

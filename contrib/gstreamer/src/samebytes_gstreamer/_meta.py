@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from ctypes import addressof
+from dataclasses import replace
 from fractions import Fraction
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 from samebytes import AudioInfo, FrameMeta, ImageInfo, Region
 from samebytes.formats import duration_of
@@ -62,15 +64,42 @@ class GStreamerMeta(FrameMeta):
     Attributes:
         description: what the caps said.
         crop: whether the planes are those of the cropped picture.
-        said: what a registered element was given, to be compared with what the frame says when it
-            is passed on; None before.
+        said: what its buffer says, to be compared with what the frame says when it is passed on.
     """
 
     __slots__ = ("crop", "description", "said")
 
     description: Description
     crop: bool
-    said: Any
+    said: Said
+
+
+class Said(NamedTuple):
+    """Regions and entries that are on a buffer.
+
+    Attributes:
+        buffer: the GstBuffer*.
+        regions: the regions of its frame, as they were.
+        entries: the typed entries of the frame that buffers carry.
+    """
+
+    buffer: int
+    regions: list[Region]
+    entries: list[Entry]
+
+
+def said_by(buffer: int, meta: FrameMeta) -> Said:
+    """What a GstBuffer* says, if it says what the meta of its frame does."""
+    regions = [replace(region, metadata=_own(region.metadata)) for region in meta.regions]
+    return Said(buffer, regions, carried_in(meta.metadata))
+
+
+def _own(metadata: dict[str, Any]) -> dict[str, Any]:
+    # Entries never change, and what they refer to is not to be copied: only their list is.
+    return {
+        key: list(value) if key == KEY and isinstance(value, list) else deepcopy(value)
+        for key, value in metadata.items()
+    }
 
 
 def read_meta(
@@ -120,7 +149,7 @@ def read_meta(
     )
     meta.description = description
     meta.crop = crop
-    meta.said = None
+    meta.said = said_by(buffer, meta)
     return meta
 
 

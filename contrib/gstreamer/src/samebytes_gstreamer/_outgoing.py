@@ -81,8 +81,11 @@ def set_time(buffer: int, frame: GStreamerFrame) -> None:
         head.pts, head.dts = time, GST_CLOCK_TIME_NONE
 
 
-def to_be_changed(frame: GStreamerFrame) -> tuple[int, Outgoing | None]:
-    """A GstBuffer* of the frame's memory whose times and metas can be changed.
+def to_be_changed(frame: GStreamerFrame, *, metas: bool = False) -> tuple[int, Outgoing | None]:
+    """A GstBuffer* of the frame's memory whose times can be changed.
+
+    Args:
+        metas: they are changed too. GStreamer lets nobody do that while a sink holds the buffer.
 
     Returns:
         The frame's own, and None; or another one, since others hold that, and the reference to it.
@@ -91,7 +94,7 @@ def to_be_changed(frame: GStreamerFrame) -> tuple[int, Outgoing | None]:
         UnsupportedObjectError: others hold it, and its memory cannot be in two buffers.
     """
     buffer = frame.handle("gst_buffer")
-    if gst.gst_mini_object_is_writable(buffer) or is_kept_by_us(buffer):
+    if gst.gst_mini_object_is_writable(buffer) or (not metas and is_kept_by_us(buffer)):
         return buffer, None
     for number in range(gst.gst_buffer_n_memory(buffer)):
         memory = gst.gst_buffer_peek_memory(buffer, number)

@@ -19,8 +19,8 @@ from ._caps import parsed
 from ._frame_rate import rate_of, with_rate
 from ._gi import Gst, GstApp, pointer_of
 from ._libraries import app
-from ._outgoing import Outgoing
 from ._pipeline import Deadline, Pipeline, PipelineError, PipelineTimeoutError
+from ._results_of_frames import as_it_is
 from ._tags import tag_event, with_orientation
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ class GStreamerSink:
     def write(self, frame: Frame, timeout: float | None = None) -> None:
         """Hand a frame to the pipeline, which holds it until it is done with it.
 
-        The buffer has the time that the frame says, also where that was changed.
+        The buffer has the time, regions and results that the frame says, also where they were
+        changed.
 
         Tags in `metadata["gstreamer"]["tags"]` go before it, where they are new, with the
         `image-orientation` of `metadata["rotation"]` and `metadata["mirrored"]`.
@@ -149,7 +150,7 @@ class GStreamerSink:
         self._wait_for_room(self.timeout if timeout is None else timeout)
         self._send_tags(own.metadata)
         # Elements write in place into what nobody else holds, so no object of Python's may.
-        buffer = Outgoing.of(own)
+        buffer = as_it_is(own)
         if own is not frame:
             own.close()
         answer = app.gst_app_src_push_buffer(pointer_of(self._source), buffer.given())

@@ -22,9 +22,10 @@ from .._frame import GStreamerFrame, frame_of
 from .._gi import Gst
 from .._meta import GStreamerMeta
 from .._outgoing import Outgoing
+from .._results_of_frames import said_of, with_results
 from .._tags import orientation_in
 from .agreeing import agreement, context_near, targets
-from .buffers import lend, own_copy, said_of, with_results
+from .buffers import lend, own_copy
 from .caps import check_result, given_caps, info_of, patterns_of
 from .properties import Values
 
