@@ -100,7 +100,8 @@ _APPLIED: dict[str, dict[str, str]] = {
         "color_matrix": _RGB_HAS_NONE,
         "chroma_location": f"{_RGB_HAS_NONE}; where the size stays, chroma can be repeated",
         "sample_aspect_ratio": _NEW_PICTURE,
-        "field_order": "progressive where the height changed",
+        "field_order": "fields that share chroma are converted apart; progressive where the "
+        "height changed",
         "crop": "the part is converted",
     },
     "warp": {

@@ -92,7 +92,7 @@ def test_json_is_what_it_was() -> None:
         said = json.loads(to_json(found))
         objects = [dict(item) for item in said["objects"]]
         for item in objects:
-            item.pop("region_id", None)  # a number that each buffer gives anew
+            item.pop("region_id", None)  # each buffer gives it a new one
         assert {"objects": objects, "resolution": said["resolution"]} == RECORDED
 
 
@@ -117,7 +117,7 @@ def test_thousands_of_relations_and_cycles_are_bounded(monkeypatch: pytest.Monke
     frame = read(buffer)
     assert len(frame.regions) == 200
     assert len(relations) <= reading._MOST_RELATIONS < 220 * 220
-    # Who walks up from a part must not walk for ever: it is the reader's to count his steps.
+    # Whoever walks up from a part has to count the steps.
     parents = [(r.metadata.get("parent_id"), r.metadata["id"]) for r in frame.regions]
     assert all(parent != own for parent, own in parents)
     monkeypatch.undo()

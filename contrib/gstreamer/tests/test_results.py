@@ -219,7 +219,7 @@ def test_a_frame_goes_on_in_its_own_buffer_where_nobody_else_holds_that() -> Non
     frame = gray()
     detect(frame)
     native = buffer_of(frame)
-    again = sb.frame(native)
+    again: Any = sb.frame(native)
     for count in (1, 2, 2):
         assert as_it_is(again).pointer == again.handle("gst_buffer")
         assert len(sb.frame(native).regions) == count

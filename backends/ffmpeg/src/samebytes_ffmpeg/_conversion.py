@@ -45,6 +45,7 @@ _MOST_CUT = 16
 
 # Of the samples between two of chroma, in 1/256, from the left and the top one. Where nothing is
 # specified libswscale takes the middle.
+_BETWEEN = 128
 _CHROMA = {
     None: (128, 128),
     "left": (0, 128),
@@ -60,15 +61,26 @@ class SwscaleConversion(Conversion):
     """A conversion by libswscale, with PyAV's flags.
 
     In pictures that keep their size chroma is repeated for the pixels that share it; where they are
-    scaled it is placed as the chroma location says.
+    scaled it is placed as the chroma location says. Fields are pictures of their own.
+
+    Args:
+        source, target, method: as of every Conversion.
+        field: which of two fields the pictures are: 0 is the upper one; None of whole pictures.
     """
 
-    def __init__(self, source: PictureInfo, target: PictureInfo, method: str) -> None:
+    def __init__(
+        self, source: PictureInfo, target: PictureInfo, method: str, field: int | None = None
+    ) -> None:
         super().__init__(source, target, method)
+        self._fields: list[SwscaleConversion] = []
+        if self.by_fields:
+            self._fields = [
+                SwscaleConversion(source.field, target.field, method, number) for number in (0, 1)
+            ]
         before, after = source.image, target.image
         options = {
-            **_options("src", source),
-            **_options("dst", target),
+            **_options("src", source, field),
+            **_options("dst", target, field),
             "sws_flags": FLAGS[method],
         }
         if reads(options["src_format"]) <= 0:
@@ -85,7 +97,8 @@ class SwscaleConversion(Conversion):
                 "libswscale takes gray for full range where the size stays: convert to I420 of "
                 "limited range first"
             )
-        if same_size and after.width % _PIXELS:
+        # What comes behind a row is written later, but for rows of the other field.
+        if (same_size or self._fields) and after.width % _PIXELS:
             self.row_padding = _BEYOND
         self._in_parts = _takes_parts(source, target)
         self._cut = _cut(before)
@@ -120,7 +133,17 @@ class SwscaleConversion(Conversion):
         """Convert one picture."""
         self._convert(source.native, target.native)
 
+    def _convert_fields(self, arrays: tuple[_Array, ...], new: tuple[_Array, ...]) -> None:
+        for number, conversion in enumerate(self._fields):
+            conversion._convert(
+                tuple(array[number::2] for array in arrays),
+                tuple(array[number::2] for array in new),
+            )
+
     def _convert(self, arrays: tuple[_Array, ...], new: tuple[_Array, ...]) -> None:
+        if self._fields:
+            self._convert_fields(arrays, new)
+            return
         form = [(array.shape, array.strides, array.dtype) for array in arrays]
         if form != self._form:
             self._strides = row_distances(arrays, self.source.image)
@@ -175,6 +198,9 @@ class FrameConversion(SwscaleConversion):
     def run(self, source: Frame[Any], target: Frame[Any]) -> None:
         """Convert one picture."""
         native = source.native
+        if self._fields:
+            self._convert_fields(arrays_on(native, False), target.native)
+            return
         address = frame_address(native)
         head = FRAME_HEAD.unpack(_head_at(address))
         planes = image_locations(head[12], head[9], head[10], *head[4:8]).planes
@@ -234,7 +260,7 @@ def _cut(image: ImageInfo) -> int:
     return max(0, image.height - behind) // _STEP * _STEP
 
 
-def _options(side: str, picture: PictureInfo) -> dict[str, int]:
+def _options(side: str, picture: PictureInfo, field: int | None) -> dict[str, int]:
     image = picture.image
     try:
         number = get_pix_fmt(pixel_format_name(image.format).encode())
@@ -243,6 +269,9 @@ def _options(side: str, picture: PictureInfo) -> dict[str, int]:
     found = {f"{side}w": image.width, f"{side}h": image.height, f"{side}_format": number}
     found[f"{side}_range"] = int(picture.color_range == "full")
     across, down = _CHROMA[picture.chroma_location]
+    if field is not None and down == _BETWEEN:
+        # The rows of a field are two of the picture apart, so chroma is nearer to one of them.
+        down = _BETWEEN // 2 if field == 0 else _BETWEEN * 3 // 2
     x_shift = max(plane.x_shift for plane in image.format.planes)
     y_shift = max(plane.y_shift for plane in image.format.planes)
     if x_shift:

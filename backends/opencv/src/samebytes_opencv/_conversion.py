@@ -32,11 +32,14 @@ _BT601 = ("smpte170m", "bt470bg")
 class OpenCVConversion(Conversion):
     """A conversion by cv2.cvtColor, of the colours that it knows, and cv2.resize.
 
-    Chroma is repeated for the pixels that share it.
+    Chroma is repeated for the pixels that share it. Fields are pictures of their own.
     """
 
     def __init__(self, source: PictureInfo, target: PictureInfo, method: str) -> None:
         super().__init__(source, target, method)
+        self._field = (
+            OpenCVConversion(source.field, target.field, method) if self.by_fields else None
+        )
         before, after = source.image, target.image
         self._interpolation = METHODS[method]
         self._resizes = (before.width, before.height) != (after.width, after.height)
@@ -53,8 +56,16 @@ class OpenCVConversion(Conversion):
 
     def run(self, source: Frame[Any], target: Frame[Any]) -> None:
         """Convert one picture."""
-        planes: tuple[_Array, ...] = source.native
-        new: tuple[_Array, ...] = target.native
+        if self._field is None:
+            self._convert(source.native, target.native)
+            return
+        for number in (0, 1):
+            self._field._convert(
+                tuple(plane[number::2] for plane in source.native),
+                tuple(plane[number::2] for plane in target.native),
+            )
+
+    def _convert(self, planes: tuple[_Array, ...], new: tuple[_Array, ...]) -> None:
         if self._code is not None:
             into = new[0] if self._colors is None else self._colors
             self._color(planes, into, self._code)

@@ -89,7 +89,7 @@ class Said(NamedTuple):
 
 
 def said_by(buffer: int, meta: FrameMeta) -> Said:
-    """What a GstBuffer* says, if it says what the meta of its frame does."""
+    """Regions and entries of a GstBuffer* that says the same as the meta of its frame."""
     regions = [replace(region, metadata=_own(region.metadata)) for region in meta.regions]
     return Said(buffer, regions, carried_in(meta.metadata))
 

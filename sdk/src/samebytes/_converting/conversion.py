@@ -28,6 +28,9 @@ class Conversion:
         method: how they are scaled, a name in METHODS.
         row_padding: bytes of memory that are to lie behind each row of the new picture, which
             `run` may overwrite. Behind each plane there are 64 at least.
+        by_fields: whether even and odd rows are to be converted apart, each as `source.field` to
+            `target.field`: the picture is interlaced and keeps its height, and rows of a field
+            share chroma in one of the two. Fields with an odd number of rows are not told apart.
     """
 
     row_padding: int = 0
@@ -46,6 +49,14 @@ class Conversion:
         self.source = source
         self.target = target
         self.method = method
+        self.by_fields = (
+            source.interlaced
+            and target.interlaced
+            and source.image.height % 4 == 0
+            and any(
+                plane.y_shift for kind in (source, target) for plane in kind.image.format.planes
+            )
+        )
 
     def run(self, source: Frame[Any], target: Frame[Any]) -> None:
         """Convert one picture. Called by one thread at a time.

@@ -43,7 +43,8 @@ def convert_frame(
     info, said = frame.meta.info, frame.meta.metadata.get
     key = (
         format_, width, height, method, color_range, color_matrix, by, copy, info,
-        said("color_range"), said("color_matrix"), said("chroma_location"), frame.context.node,
+        said("color_range"), said("color_matrix"), said("chroma_location"), said("field_order"),
+        frame.context.node,
     )  # fmt: skip
     try:
         way = _ways[key]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LayoutError, UnknownNameError, UnsupportedObjectError
@@ -14,6 +14,7 @@ from ..formats import (
     ImageFormat,
     ImageInfo,
     colors_of,
+    field_order_of,
 )
 
 if TYPE_CHECKING:
@@ -31,12 +32,14 @@ class PictureInfo:
         color_range: "limited" or "full"; of RGB "full".
         color_matrix: a name in COLOR_MATRICES; of RGB "gbr".
         chroma_location: a name in CHROMA_LOCATIONS; None where it is not specified.
+        interlaced: whether its even rows are one field and its odd rows the other one.
     """
 
     image: ImageInfo
     color_range: str
     color_matrix: str
     chroma_location: str | None = None
+    interlaced: bool = False
 
     def __str__(self) -> str:
         image = self.image
@@ -44,6 +47,13 @@ class PictureInfo:
             return str(image)
         matrix = f", {self.color_matrix}" if image.format.color_model == "yuv" else ""
         return f"{image} ({self.color_range} range{matrix})"
+
+    @property
+    def field(self) -> PictureInfo:
+        """The meaning of every second row of it, as a picture of its own."""
+        image = self.image
+        half = ImageInfo(image.format, image.width, image.height // 2)
+        return replace(self, image=half, interlaced=False)
 
 
 def picture_of(frame: Frame[Any]) -> PictureInfo:
@@ -61,7 +71,7 @@ def picture_of(frame: Frame[Any]) -> PictureInfo:
     metadata = frame.meta.metadata
     said = colors_of(info.format, metadata)
     where = Colorimetry.of(metadata).chroma_location if _is_subsampled(info.format) else None
-    return PictureInfo(info, *said, where)
+    return PictureInfo(info, *said, where, field_order_of(metadata) in ("top", "bottom"))
 
 
 def wanted(
@@ -93,12 +103,13 @@ def wanted(
     ):
         if name is not None and name not in known:
             raise UnknownNameError(what.replace("_", " "), str(name), known)
+    interlaced = source.interlaced and image.height == before.height
     model = image.format.color_model
     if model == "rgb":
         for what, name in (("color_range", color_range), ("color_matrix", color_matrix)):
             if name is not None:
                 raise LayoutError(f"{what}= says how YUV is made, and {image.format} is RGB")
-        return PictureInfo(image, *colors_of(image.format, {}))
+        return PictureInfo(image, *colors_of(image.format, {}), None, interlaced)
     same = before.format.color_model == model
     usual = colors_of(image.format, {})
     return PictureInfo(
@@ -106,6 +117,7 @@ def wanted(
         color_range or (source.color_range if same else usual[0]),
         color_matrix or (source.color_matrix if same else usual[1]),
         source.chroma_location if _is_subsampled(image.format) else None,
+        interlaced,
     )
 
 
