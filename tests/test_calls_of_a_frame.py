@@ -86,4 +86,4 @@ def test_of_a_pipeline(resize: Any) -> None:
         for _ in range(WARM):
             next(frames)
         counts.append(calls(lambda: next(frames)))
-    assert counts[0] <= 260
+    assert counts[0] <= 230

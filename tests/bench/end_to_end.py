@@ -10,17 +10,18 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
 import av
+import cv2
 import numpy as np
 import openvino
 from openvino import opset13 as ops
 
 import samebytes as sb
 import samebytes_openvino as sbo
-from samebytes_demo.pipelines import make_clip
 
 from .ways_to_a_model import CONFIG, SIZE, WAYS
 
@@ -86,10 +87,34 @@ def _light() -> openvino.Model:
     return openvino.Model([ops.result(ops.reduce_mean(node, ops.constant([3])))], [image], "light")
 
 
+def _make_clip(path: Path, frames: int, width: int, height: int) -> None:
+    """A video of as much detail and motion as one of a camera: noise of all sizes, which moves."""
+    random = np.random.default_rng(0)
+    whole = np.zeros((height + frames, width + 2 * frames), np.float32)
+    for step in (1, 2, 4, 8, 16, 32, 64):
+        shape = tuple(length // step + 2 for length in whole.shape)
+        coarse = random.normal(0, 3 * step**0.5, shape).astype(np.float32)
+        scaled = cv2.resize(coarse, None, fx=step, fy=step, interpolation=cv2.INTER_LINEAR)
+        whole += scaled[: whole.shape[0], : whole.shape[1]]
+    luma = np.clip(whole + 120, 16, 235).astype(np.uint8)
+    with av.open(str(path), "w") as container:
+        options = {"preset": "veryfast", "crf": "23"}
+        stream = container.add_stream("libx264", rate=25, options=options)
+        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        for number in range(frames):
+            picture = luma[number : number + height, 2 * number : 2 * number + width]
+            chroma = cv2.resize(picture, (width // 2, height // 2))
+            planes = np.concatenate([picture.ravel(), chroma.ravel(), 255 - chroma.ravel()])
+            native = av.VideoFrame.from_ndarray(planes.reshape(-1, width), "yuv420p")
+            native.pts, native.time_base = number, Fraction(1, 25)
+            container.mux(stream.encode(native))
+        container.mux(stream.encode(None))
+
+
 def _prepare(folder: Path, frames: int, width: int, height: int) -> Path:
     """The video, the model, and the two that image_model() makes of it, for those by hand."""
     clip, light = folder / "clip.mp4", folder / "light.xml"
-    make_clip(clip, frames, width, height)
+    _make_clip(clip, frames, width, height)
     openvino.save_model(_light(), light, compress_to_fp16=False)
     with av.open(str(clip)) as container:
         first = sb.frame(next(container.decode(video=0)))

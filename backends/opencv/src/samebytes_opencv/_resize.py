@@ -59,6 +59,8 @@ def resize(source: _Array, target: _Array, interpolation: int = cv2.INTER_LINEAR
         )
     rows, columns = target.shape[:2]
     result: Any = cv2.resize(source, (columns, rows), dst=target, interpolation=interpolation)
+    if result is target:  # as nearly always: the array whose memory OpenCV has written to
+        return
     if result.__array_interface__["data"] != target.__array_interface__["data"]:
         raise LayoutError(
             f"OpenCV wrote {result.dtype}{list(result.shape)} to its own memory, not to target, "

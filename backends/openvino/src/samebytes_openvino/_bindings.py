@@ -161,9 +161,9 @@ class Bindings:
             raise LayoutError(f"{port} holds strings, which cannot be shared: get them natively")
         try:
             # OpenVINO shares the ownership of memory that it allocated with this object.
-            with REPORTING_BUSY:
-                native = self._native.get_tensor(port.native)
+            native = self._native.get_tensor(port.native)
         except RuntimeError as error:
+            check_busy(error)
             raise LayoutError(
                 f"{port} has no memory of its own, as an input of GPU_SURFACE memory: set a tensor"
             ) from error

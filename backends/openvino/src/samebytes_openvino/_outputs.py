@@ -93,6 +93,8 @@ class OutputFrame(Frame):
             TypeError: neither a number nor a name.
             UnknownNameError: no output has that name; the message lists those near.
         """
+        if type(key) is int and 0 <= key < len(self._ports):  # the most frequent case
+            return self.planes[key]
         if isinstance(key, str):
             return super().__getitem__(find_port(self._request.output_ports, key).index)
         self._check_number(key)

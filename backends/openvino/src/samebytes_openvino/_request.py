@@ -407,7 +407,7 @@ class InferRequest:
         Raises:
             LayoutError: an output holds strings.
         """
-        return tuple(self._tensor_of(port) for port in self.output_ports)
+        return tuple([self._tensor_of(port) for port in self.output_ports])
 
     def bindings(self) -> tuple[Binding, ...]:
         """The binding of each port: what it reads or writes, and whether in place."""
@@ -461,8 +461,9 @@ class InferRequest:
         self._bindings.bind_batch(port, tensors, copy)
 
     def _tensor_of(self, port: Port) -> Tensor:
-        self._inference.native  # noqa: B018 - a closed request has none
-        self.wait()
+        if not self._inference.is_ready:
+            self._inference.native  # noqa: B018 - a closed request has none
+            self.wait()
         tensor = self._bindings.tensor_of(port)
         if port.kind == "output" and port.shape is None:
             self._loans.add(port.name, tensor)
