@@ -15,19 +15,19 @@ import gc
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from samebytes.errors import SamebytesError
 from samebytes_softdevices import counted_calls, fail_call
 
 from .injecting import RELEASES
+from .sites import OFTEN, sites_table
+from .striking import Striker
 from .subjects import SUBJECTS, Mapping, Subject
 
 __all__ = ["run_children", "strike_one"]
@@ -35,64 +35,9 @@ __all__ = ["run_children", "strike_one"]
 ROOT = Path(__file__).resolve().parents[2]
 _ROUND_SECONDS = 120
 _UNSTRUCK_SECONDS = 0.2
-_AGAIN_SECONDS = 2e-4
 # Frameworks use what these did not give, and the process ends: see running.py.
 _UNUSABLE = frozenset({"clRetainContext", "clGetDeviceInfo"}) | RELEASES
 _FAULTS = 0.2
-
-
-class Struck(KeyboardInterrupt):
-    """What the handler raises."""
-
-
-class _Striker:
-    """Raises in the code of samebytes, once for each time that it is armed."""
-
-    def __init__(self) -> None:
-        self.armed = False
-        self.sites = Counter[str]()
-        self.in_finalizers = 0
-        self._before = signal.signal(signal.SIGALRM, self._strike)
-        self._hook, sys.unraisablehook = sys.unraisablehook, self._report
-
-    def end(self) -> None:
-        """Let signals and finalizers be handled as before."""
-        faulthandler.cancel_dump_traceback_later()
-        signal.signal(signal.SIGALRM, self._before)
-        sys.unraisablehook = self._hook
-
-    def _strike(self, _: int, frame: FrameType | None) -> None:
-        while self.armed and frame is not None:
-            if frame.f_globals.get("__name__", "").startswith("samebytes"):
-                self.armed = False
-                code = frame.f_code
-                place = Path(code.co_filename).parts[-2:]
-                self.sites[f"{'/'.join(place)}:{code.co_qualname}"] += 1
-                raise Struck
-            frame = frame.f_back
-        if self.armed:
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
-
-    def _report(self, seen: sys.UnraisableHookArgs) -> None:
-        if seen.exc_type is Struck:
-            self.in_finalizers += 1
-        else:
-            self._hook(seen)
-
-    def at_once(self, work: Callable[[], None], seconds: float) -> bool:
-        """Repeat the work until it was struck; it is not after a while."""
-        until = time.monotonic() + _UNSTRUCK_SECONDS
-        self.armed = True
-        try:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
-            while self.armed and time.monotonic() < until:
-                work()
-        except Struck:
-            pass
-        finally:
-            struck, self.armed = not self.armed, False
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        return struck
 
 
 def strike_one(name: str, seed: int, seconds: float) -> dict[str, object]:
@@ -111,16 +56,26 @@ def strike_one(name: str, seed: int, seconds: float) -> dict[str, object]:
     """
     faulthandler.dump_traceback_later(_ROUND_SECONDS, exit=True)
     fail_call(None)
-    subject, striker = SUBJECTS[name](), _Striker()
+    subject, striker = SUBJECTS[name](), Striker()
     try:
         return _strike_for(seconds, name, subject, striker, random.Random(seed))
     finally:
+        faulthandler.cancel_dump_traceback_later()
         striker.end()
         gc.unfreeze()
 
 
+def _struck(striker: Striker, subject: Subject, seconds: float) -> bool:
+    """Repeat the work until it was struck; it is not after a while."""
+    until = time.monotonic() + _UNSTRUCK_SECONDS
+    with striker.within(seconds):
+        while striker.armed and time.monotonic() < until:
+            subject.work()
+    return striker.struck
+
+
 def _strike_for(
-    seconds: float, name: str, subject: Subject, striker: _Striker, rng: random.Random
+    seconds: float, name: str, subject: Subject, striker: Striker, rng: random.Random
 ) -> dict[str, object]:
     strikes = failed = 0
     began = time.monotonic()
@@ -136,7 +91,7 @@ def _strike_for(
         if calls:
             fail_call(rng.choice(calls), rng.randrange(3))
         try:
-            strikes += striker.at_once(subject.work, rng.uniform(1e-6, 1.2 * usual + 1e-4))
+            strikes += _struck(striker, subject, rng.uniform(1e-6, 1.2 * usual + 1e-4))
         except (SamebytesError, OSError, MemoryError):
             if not calls:
                 raise
@@ -152,7 +107,8 @@ def _strike_for(
     leaked = subject.leaked if isinstance(subject, Mapping) and not calls else Counter[str]()
     return {
         "name": name, "strikes": strikes, "failed": failed, "leaked": max(leaked.total(), 0),
-        "finalizers": striker.in_finalizers, "sites": striker.sites,
+        "finalizers": striker.in_finalizers, "functions": striker.functions,
+        "sites": striker.sites,
     }  # fmt: skip
 
 
@@ -163,7 +119,7 @@ def run_children(seconds: float, only: Sequence[str] = (), slice_seconds: float 
     others = [n for n in names if n not in _MAPPINGS]
     order = [n for one in names if one in _MAPPINGS for n in (one, *others[:1])] or names
     seed, began, findings = int(time.time()) % 1_000_000, time.monotonic(), 0
-    sites, totals = Counter[str](), Counter[str]()
+    functions, sites, totals = Counter[str](), Counter[str](), Counter[str]()
     while time.monotonic() - began < seconds:
         left = seconds - (time.monotonic() - began)
         seed += 1
@@ -184,10 +140,12 @@ def run_children(seconds: float, only: Sequence[str] = (), slice_seconds: float 
             _say(f"finding: {name}, seed {seed}, status {child.returncode}\n{tail}")
             continue
         found = json.loads(said[0])
+        functions.update(found.pop("functions"))
         sites.update(found.pop("sites"))
         del found["name"]
         totals.update(found)
-    _say(_table(sites))
+    _say(_table(functions))
+    _say(sites_table(sites))
     _say(f"{time.monotonic() - began:.0f} s: {dict(totals)}, {findings} findings")
     return 1 if findings else 0
 
@@ -200,7 +158,9 @@ def _say(text: str) -> None:
 _MAPPINGS = frozenset(n for n in SUBJECTS if " " in n and not n.startswith("queue"))
 
 
-def _table(sites: Counter[str]) -> str:
-    rows = [f"{number:8} {site}" for site, number in sites.most_common()]
-    often = sum(number >= 100 for number in sites.values())
-    return "\n".join([*rows, f"{len(sites)} functions were struck, {often} of them 100 times"])
+def _table(functions: Counter[str]) -> str:
+    rows = [f"{number:8} {function}" for function, number in functions.most_common()]
+    often = sum(number >= OFTEN for number in functions.values())
+    return "\n".join(
+        [*rows, f"{len(functions)} functions were struck, {often} of them {OFTEN} times"]
+    )

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from .random_moments import run_children, strike_one
 from .running import outcomes_of, table
+from .sites import SITES, codes_of_sites, sites_table
 from .subjects import SUBJECTS, Subject
 
 
@@ -43,7 +46,9 @@ def test_each_native_call_may_fail(name: str) -> None:
 def test_strikes_at_random_moments(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing is lost, stuck or wrong: `python3 dev.py faults --random 3600` has all subjects."""
     assert run_children(4, [name]) == 0, capfd.readouterr().out
-    assert "0 findings" in capfd.readouterr().out
+    said = capfd.readouterr().out
+    assert "0 findings" in said
+    assert re.search(r"^ +[1-9]\d* (acquire|release|hand over): ", said, re.MULTILINE), said
 
 
 # What is struck is in a module whose name begins with "samebytes".
@@ -73,3 +78,13 @@ def test_what_a_strike_tears_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(SUBJECTS, "torn", _Torn)
     with pytest.raises(AssertionError, match="torn"):
         strike_one("torn", 1, 20)
+
+
+def test_sites_are_there_and_their_strikes_are_shown() -> None:
+    names = set(codes_of_sites().values())
+    assert len(names) == sum(map(len, SITES.values()))
+    often, *others = sorted(names)
+    table = sites_table(Counter({often: 123}))
+    assert f"     123 {often}" in table
+    assert f"{len(names)} sites, 1 of them struck 100 times" in table
+    assert all(f"       0 {name}" in table for name in others)

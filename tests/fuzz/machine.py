@@ -10,8 +10,8 @@ from __future__ import annotations
 import gc
 import random
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -24,14 +24,16 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 
+from ..faults.striking import Striker
 from ..matrix.sources import TARGETS
-from .interrupts import interrupted
 from .model import MAKERS, Held, Memory, View, arrays_of, contents, make, pattern, put
 
 __all__ = ["Machine", "WrongBytesError"]
 
 _MOST_HELD = 12
-_LINES = 400  # of samebytes' code; most steps run fewer
+_INTERRUPTED = 0.3
+# Powers of ten of seconds: most steps take longer than the one, and less than the other.
+_SOONEST, _LATEST = -6, -3
 # By step, how often it is drawn where it can be taken.
 _WEIGHTS = {
     "make": 3, "map": 8, "copy": 1, "hold": 4, "write": 3, "settle": 2, "close": 3, "drop": 3,
@@ -51,16 +53,18 @@ class Machine:
     Args:
         seed: of all choices; the same one does the same again.
         say: gets a line before each step.
-        interrupts: the share of steps that an exception interrupts.
+        striker: if there is one, it interrupts three of ten of the steps that map, write or close.
 
     Attributes:
         struck: how many it has interrupted.
     """
 
-    def __init__(self, seed: int, say: Callable[[str], None], *, interrupts: float = 0.0) -> None:
+    def __init__(
+        self, seed: int, say: Callable[[str], None], striker: Striker | None = None
+    ) -> None:
         self.rng = random.Random(seed)
         self.say = say
-        self.interrupts = interrupts
+        self.striker = striker
         self.held: list[Held] = []
         self.made = self.struck = 0
 
@@ -341,14 +345,17 @@ class Machine:
 
     def maybe_interrupted(self) -> AbstractContextManager[bool]:
         """A block that an exception may end; it gets whether."""
-        if self.rng.random() >= self.interrupts:
+        if self.striker is None or self.rng.random() >= _INTERRUPTED:
             return nullcontext(False)
-        line = self.rng.randrange(1, _LINES)
-        self.say(f"  interrupted at line {line}")
-        return interrupted(line, self._strike)
+        seconds = 10 ** self.rng.uniform(_SOONEST, _LATEST)
+        self.say(f"  interrupted after {seconds * 1e6:.0f} us")
+        return self.interrupted(self.striker, seconds)
 
-    def _strike(self) -> None:
-        self.struck += 1
+    @contextmanager
+    def interrupted(self, striker: Striker, seconds: float) -> Iterator[bool]:
+        with striker.within(seconds):
+            yield True
+        self.struck += striker.struck
 
     def attempt(self, call: Callable[[], Any]) -> Any:
         """What the call gives, or None where the library refuses by name."""

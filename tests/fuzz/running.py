@@ -6,12 +6,14 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import gc
+import json
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,8 @@ from pathlib import Path
 from samebytes import Storage
 from samebytes.plugins import sweep_loans
 from samebytes.testing import living_objects
+
+from ..faults.sites import sites_table
 
 __all__ = ["KINDS", "Finding", "fuzz", "grew", "main", "new_seed", "run_seeds"]
 
@@ -30,6 +34,7 @@ _SECONDS_OF_A_RUN = 60
 _SHOWN = 100
 _OUT_OF_TIME = "Timeout (0:"  # as faulthandler says it
 _ROUNDS = 20
+_STRUCK = "sites struck "
 _MAY_LEAK = {"mapped files": 3}
 
 
@@ -53,9 +58,11 @@ class Finding:
 
 def run_seeds(kind: str, first: int, count: int) -> None:
     """In this process: raises at the first seed that ends wrong."""
-    from .interrupts import traced_throughout
+    from ..faults.striking import Striker
     from .machine import Machine
     from .threads import run_threads
+
+    striker = Striker() if kind == "interrupts" else None
 
     def run(seed: int) -> int:
         """Returns how many steps were interrupted."""
@@ -65,10 +72,9 @@ def run_seeds(kind: str, first: int, count: int) -> None:
             case "steps":
                 Machine(seed, _say).run(_STEPS)
             case "interrupts":
-                with traced_throughout():
-                    machine = Machine(seed, _say, interrupts=0.3)
-                    machine.run(_STEPS)
-                    struck = machine.struck
+                machine = Machine(seed, _say, striker)
+                machine.run(_STEPS)
+                struck = machine.struck
             case "threads":
                 run_threads(seed, _say)
         faulthandler.cancel_dump_traceback_later()
@@ -89,11 +95,14 @@ def run_seeds(kind: str, first: int, count: int) -> None:
             counts.append(_left())
         if grew(counts, struck):
             raise AssertionError(f"something is left, round by round: {counts}")
+    if striker is not None:
+        _say(_STRUCK + json.dumps(striker.sites))
 
 
 def fuzz(kinds: Sequence[str], first: int, seconds: float, count: int | None) -> list[Finding]:
     """Seeds from `first` on, of each kind in turn, until the time or their number is used up."""
     began, findings, done = time.monotonic(), list[Finding](), dict.fromkeys(kinds, 0)
+    strikes = Counter[str]()
     start = dict.fromkeys(kinds, first)
     while True:
         for kind in kinds:
@@ -102,7 +111,7 @@ def fuzz(kinds: Sequence[str], first: int, seconds: float, count: int | None) ->
             )
             if room <= 0 or (count is None and time.monotonic() - began > seconds):
                 continue
-            ended, finding = _child(kind, start[kind], room)
+            ended, finding = _child(kind, start[kind], room, strikes)
             if finding is not None:
                 findings.append(finding)
                 print(finding, flush=True)
@@ -110,6 +119,8 @@ def fuzz(kinds: Sequence[str], first: int, seconds: float, count: int | None) ->
             start[kind] += ended
         over = time.monotonic() - began > seconds if count is None else min(done.values()) >= count
         if over:
+            if strikes:
+                print(sites_table(strikes, unstruck_too=False), flush=True)
             numbers = ", ".join(f"{n} seeds of {kind}" for kind, n in done.items())
             print(f"{numbers} from {first} on, {len(findings)} findings", flush=True)
             return findings
@@ -120,7 +131,7 @@ def new_seed() -> int:
     return int(time.time()) % 1_000_000 * 1_000
 
 
-def _child(kind: str, first: int, count: int) -> tuple[int, Finding | None]:
+def _child(kind: str, first: int, count: int, strikes: Counter[str]) -> tuple[int, Finding | None]:
     """How many seeds were done, and the one that ended wrong, which is the last of them."""
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
     command += ["--kind", kind, "--seed", str(first), "--count", str(count), "--in-this-process"]
@@ -130,6 +141,9 @@ def _child(kind: str, first: int, count: int) -> tuple[int, Finding | None]:
         )
         output.seek(0)
         lines = output.read().splitlines()
+    for line in lines:
+        if line.startswith(_STRUCK):
+            strikes.update(json.loads(line.removeprefix(_STRUCK)))
     seeds = [number for number, line in enumerate(lines) if line.startswith("seed ")]
     if child.returncode == 0:
         return count, None
@@ -144,7 +158,7 @@ def _child(kind: str, first: int, count: int) -> tuple[int, Finding | None]:
 
 def _left() -> dict[str, int]:
     gc.collect()
-    sweep_loans()  # what is lent under a tracer waits for it
+    sweep_loans()
     mapped = Path("/proc/self/maps").read_text(errors="replace").splitlines()
     return {
         "descriptors": len([*Path("/proc/self/fd").iterdir()]),

@@ -53,18 +53,6 @@ def require_none(findings: list[Finding], capsys: pytest.CaptureFixture[str]) ->
 # Seeds that ended wrong once: what they did is tried again in each run of the tests.
 _FOUND = {
     "steps": (401285267, 816466033, 816466325),
-    "interrupts": (
-        401285147,
-        401285214,
-        403809026,
-        403809088,
-        403809181,
-        405444750,
-        406287023,
-        584568026,
-        816466304,
-        817926017,
-    ),
     "threads": (400873006, 401285092, 401285173, 613259132),
 }
 
