@@ -15,7 +15,7 @@ pytestmark = pytest.mark.together
 
 Generate = Callable[[str], "Generated"]
 
-CLOSE = "close() says True exactly when what was made is gone"
+CLOSE = "close() says True exactly when weak references to what was made die"
 STAYS = "nothing stays of memory that was closed or dropped"
 CLOSES = "a context closes, and its memory lives on"
 

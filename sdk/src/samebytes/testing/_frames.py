@@ -161,7 +161,7 @@ class FrameSuite(ObjectSuite):
         close_gives_back(AllocatedMemory(self.memory, case))
 
     def test_what_is_held_lives_on(self, case: ImageInfo) -> None:
-        """Rule 2: who holds memory beyond close() has it, and the last one releases it."""
+        """Rule 2: after False, holders read and write right bytes, and the last one releases."""
         held_memory_lives_on(AllocatedMemory(self.memory, case))
 
     def test_allocated_planes_share_no_byte(self, case: ImageInfo) -> None:

@@ -166,7 +166,7 @@ class TensorSuite(ObjectSuite):
         close_gives_back(AllocatedMemory(self.memory, case))
 
     def test_what_is_held_lives_on(self, case: TensorInfo) -> None:
-        """Rule 2: who holds memory beyond close() has it, and the last one releases it."""
+        """Rule 2: after False, holders read and write right bytes, and the last one releases."""
         held_memory_lives_on(AllocatedMemory(self.memory, case))
 
     def test_an_array_keeps_its_memory(self, case: TensorInfo) -> None:

@@ -59,7 +59,7 @@ def allocated_as_asked(context: Context, shape: tuple[int, ...], dtype: str) -> 
 
 @rule(
     "2.2",
-    "close() says True exactly when what was made is gone",
+    "close() says True exactly when weak references to what was made die",
     means="memory stays until the program ends, or is freed under an array that reads it",
     do="allocate() returns Tensor.owned(native, context, storage), and allocate_frame() "
     "Frame.owned(native, context, meta, storage); the native and the arrays over it hold the "
@@ -116,7 +116,7 @@ def _living(made: list[weakref.ref[Any]]) -> bool:
 
 @rule(
     "2.3",
-    "who holds memory beyond close() has it, and the last one releases it",
+    "after False, holders read and write right bytes, and the last one releases",
     means="an array that was kept reads and writes memory of somebody else's, or it stays for good",
     do="release in the Storage alone, which every array and native holds; where close() or a hook "
     "of it is overridden, touch no memory there",
@@ -129,7 +129,8 @@ def held_memory_lives_on(subject: MemorySubject) -> None:
         values = subject.sight.write(item, 11)[number]
         item.flush()
         held = subject.holders(item)[number]()
-        item.close()
+        if (said := item.close()) is not False:
+            raise BrokenRule(f"close() said {said} of memory that is held")
         others = [subject.allocate() for _ in range(_OTHERS)]
         for seed, other in enumerate(others):
             subject.sight.write(other, 20 + seed)
