@@ -119,6 +119,7 @@ def test_frames_are_those_of_the_software_decoder_bit_for_bit(
                 assert str(frame.image) == str(sb.frame(software[count]).image)
                 assert frame.meta.pts == software[count].pts
                 assert frame.meta.time_base == software[count].time_base
+                assert frame.metadata["color_range"] == "full"  # as of JPEG
                 assert same(native, software[count])
                 count += 1
         assert decoder.flush() == []

@@ -14,7 +14,13 @@ import pytest
 from samebytes_vaapi._abi import constants, prototypes, structures
 
 INCLUDES = "".join(
-    f"#include <{name}>\n" for name in ("va/va.h", "va/va_drmcommon.h", "va/va_backend.h")
+    f"#include <{name}>\n"
+    for name in (
+        "va/va.h",
+        "va/va_vpp.h",
+        "va/va_drmcommon.h",
+        "va/va_backend.h",
+    )
 )
 CONSTANTS = {
     name: value
@@ -115,6 +121,11 @@ def test_prototypes(header: str) -> None:
         "VASurfaceID": ctypes.c_uint32,
         "VAImageID": ctypes.c_uint32,
         "VABufferID": ctypes.c_uint32,
+        "VAConfigID": ctypes.c_uint32,
+        "VAContextID": ctypes.c_uint32,
+        "VAProfile": ctypes.c_int,
+        "VAEntrypoint": ctypes.c_int,
+        "VABufferType": ctypes.c_int,
     }
     expected = dict(prototypes.CALLS)
     expected |= {name: arguments for name, (_, arguments) in prototypes.ANSWERS.items()}

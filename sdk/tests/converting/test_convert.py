@@ -236,6 +236,11 @@ class TestRefusals:
             "64x48 (limited range, smpte170m):\n  - alpha: it does not like NV21"
         )
 
+    def test_memory_that_no_converter_gives(self) -> None:
+        assert picture().convert("RGB24", memory="cpu")[0].native.flat[0] == 7
+        with pytest.raises(UnsupportedObjectError, match=r"64x48.* to RGB 64x48 in beta:"):
+            picture().convert("RGB24", memory="beta")
+
     def test_no_converter_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SAMEBYTES_PLUGINS", "cpu")
         sb.refresh()
@@ -330,6 +335,7 @@ def test_nothing_stays_of_a_thousand_frames() -> None:
         ('ConverterSpec(node="cpu", converter="a.B")', "converter 'a.B' is not"),
         ('ConverterSpec(node="cpu", converter="a:B", cost=0)', "cost 0 is not a positive number"),
         ('ConverterSpec(node="cpu", converter="a:B", summary=3)', "summary 3 is not a string"),
+        ('ConverterSpec(node="cpu", converter="a:B", gives="beta")', "gives 'beta' is neither"),
     ],
 )
 def test_wrong_declarations(site: Site, code: str, why: str) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "FULL_RANGE_FORMATS",
     "chroma_location",
     "color_range_and_matrix",
+    "colors_and_aspect",
     "interlacing",
     "mark_fields",
     "read_meaning",
@@ -159,6 +160,13 @@ def read_meaning(native: VideoFrame | AudioFrame, side_data: Mapping[str, bytes]
     if ratio is not None:
         found["sample_aspect_ratio"] = ratio
     return found | entries_in(side_data) if side_data else found
+
+
+def colors_and_aspect(frame: Any) -> dict[str, Any]:
+    """The entries of an AVFrame of any libavutil that its fields say alone."""
+    found: dict[str, Any] = dict(_colors(frame).entries())
+    ratio = sample_aspect(frame)
+    return found if ratio is None else {**found, "sample_aspect_ratio": ratio}
 
 
 def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from ._display import NativeDisplay
 from ._formats import format_of
 from ._frame import VAFrame
 from ._importing import Imported
+from ._processor import Processor
 from ._surface import VASurface
 from ._tensor import VATensor
 
@@ -51,6 +52,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             handles["drm_fd"] = display.drm.fileno()
         super().__init__(display.device, handles=handles, parent=parent)
         self._display = display
+        self._processor: Processor | None = None
         # For this package's edges.
         self.imports: ImportCache[Imported] = ImportCache()
 
@@ -209,6 +211,18 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         number = valid_id(display, surface_id)
         storage = Storage(keep=(display, keep), wait=lambda: display.sync(number))
         return VASurface(self, number, image, storage, display)
+
+    def processor(self) -> Processor:
+        """The video processing of the display, for this package; made once.
+
+        Raises:
+            VAError: the driver has none.
+            ClosedError: its display is of the process before fork().
+        """
+        display = self.native_display()
+        if self._processor is None:
+            self._processor = Processor(display)
+        return self._processor
 
     def native_display(self) -> NativeDisplay:
         """The display, for this package.

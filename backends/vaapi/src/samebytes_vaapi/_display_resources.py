@@ -34,13 +34,15 @@ class ImageCells(NamedTuple):
 
 
 class DisplayResources:
-    """The surfaces and images that samebytes made in one display.
+    """The surfaces, images, configs and contexts that samebytes made in one display.
 
     After fork() the child shares the parent's open DRM node, in which a surface that the child
     destroys is destroyed for the parent, too. So the child touches nothing of it.
     """
 
-    __slots__ = ("_ended", "_images", "_library", "_pointer", "_process", "_surfaces")
+    __slots__ = (
+        "_ended", "_images", "_library", "_others", "_pointer", "_process", "_surfaces",
+    )  # fmt: skip
 
     def __init__(self, library: Library, pointer: int) -> None:
         """Take a display."""
@@ -52,6 +54,8 @@ class DisplayResources:
         # signal handler can come between a call and the note of what it made.
         self._surfaces: dict[int, c_uint32] = {}
         self._images: dict[int, ImageCells] = {}
+        # With the function that destroys each.
+        self._others: dict[int, tuple[c_uint32, str]] = {}
 
     @property
     def usable(self) -> bool:
@@ -76,6 +80,22 @@ class DisplayResources:
     def add_image(self, cells: ImageCells) -> None:
         """Note an image to destroy."""
         self._images[id(cells)] = cells
+
+    def add_other(self, cell: c_uint32, destroy: str) -> None:
+        """Note a config or context to destroy by that function, as `add_surface` does."""
+        self._others[id(cell)] = cell, destroy
+
+    def destroy_other(self, cell: c_uint32) -> None:
+        """Destroy a config or context, if it was made, and that was not done."""
+        known = self._others.get(id(cell))
+        if not self.usable or known is None:
+            return
+        try:
+            if cell.value != va.VA_INVALID_ID:
+                self._give_back(cell, _NO_ID, known[1], cell.value)
+        finally:
+            if cell.value == va.VA_INVALID_ID:
+                self._others.pop(id(cell), None)
 
     def destroy_surface(self, cell: c_uint32) -> None:
         """Destroy a surface, if it was made, and that was not done."""
@@ -130,6 +150,8 @@ class DisplayResources:
             undo.callback(setattr, self, "_ended", True)
             if terminate:
                 undo.callback(self._library.call, "vaTerminate", self._pointer)
+                for other, _ in list(self._others.values()):
+                    undo.callback(self.destroy_other, other)
                 for surface in list(self._surfaces.values()):
                     undo.callback(self.destroy_surface, surface)
                 for image in list(self._images.values()):

@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 from samebytes import Transfer
-from samebytes.plugins import ContextSpec, MapperSpec, NativeSpec, Plugin, hookimpl
+from samebytes.plugins import (
+    ContextSpec,
+    ConverterSpec,
+    MapperSpec,
+    NativeSpec,
+    Plugin,
+    hookimpl,
+)
 
 __all__ = ["PLUGIN"]
 
 PLUGIN = Plugin(
-    api=(1, 0),
+    api=(1, 2),
     summary="VA-API surfaces: pictures in a GPU's video memory",
     probe="samebytes_vaapi._probe:probe",
 )
@@ -125,4 +132,17 @@ def samebytes_mappers() -> list[MapperSpec]:
             level="frame",
             access=("r",),
         ),
+    ]
+
+
+@hookimpl
+def samebytes_converters() -> list[ConverterSpec]:
+    """The GPU's video processing, from surface to surface."""
+    return [
+        ConverterSpec(
+            node="vaapi",
+            converter="samebytes_vaapi._processing:SurfaceConversion",
+            gives="vaapi",
+            summary="VA-API's video processing",
+        )
     ]

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from .._core.edges.edge import Transfer
 from .._core.edges.mapper import Refused
 from .._counting import count_conversion
 from .._plugins.discovery import tables
 from .._plugins.installing import working
 from .._plugins.loading import load_class
-from .._routing.route import route
+from .._routing.route import Route, route
 from ..errors import (
     CopyRequiredError,
     PluginError,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from .._plugins.specs import ConverterSpec
     from .memory import Take
 
-__all__ = ["Way", "choose"]
+__all__ = ["Way", "choose", "device_of"]
 
 # Those of this project that have converters, for the hint where none is installed.
 _WITH_CONVERTERS = ("ffmpeg", "opencv")
@@ -74,7 +76,10 @@ class Way:
             conversion = self._idle.pop()
         except IndexError:
             conversion = self._make()
-        made = take(self.target.image, conversion.row_padding)
+        if self.spec.gives == "cpu":
+            made = take(self.target.image, conversion.row_padding)
+        else:
+            made = conversion.new_frame(view.context)
         conversion.run(view, made)
         self._idle.append(conversion)
         made.meta = meta_of_converted(frame, self.source, self.target)
@@ -89,6 +94,7 @@ def choose(
     method: str,
     by: str | None,
     *,
+    memory: str | None = "cpu",
     copy: bool,
     not_by: dict[ConverterSpec, str] | None = None,
 ) -> Way:
@@ -97,6 +103,8 @@ def choose(
     Args:
         origin: a frame, whose own layout counts then, or where frames are.
         by: the plugin whose converter it must be, or None.
+        memory: where the new picture is to be, "cpu" or another node; None for where the frame is,
+            if a converter gives such pictures, and else "cpu".
         not_by: the converters that have refused the frame, and why.
 
     Raises:
@@ -109,17 +117,26 @@ def choose(
     found: list[tuple[float, str, ConverterSpec]] = []
     plugins = {spec: plugin for plugin, spec in _converters(by)}
     for spec, plugin in plugins.items():
-        if spec in reasons:
+        if spec in reasons or memory not in (None, spec.gives):
             continue
+        # A device converts what is on it, and what it is asked to.
+        asked = spec.gives in ("cpu", memory) or by is not None
         try:
             there = route(origin, spec.node, level="frame", format=source.image.format, copy=copy)
         except RouteError as error:
+            if not asked:
+                continue
             reasons[spec] = str(error)
             if isinstance(error, CopyRequiredError):
                 needs_copy = needs_copy or error
             continue
+        if not (asked or _is_there(there)):
+            continue
         found.append((there.cost + spec.cost, plugin, spec))
-    for _, plugin, spec in sorted(found, key=lambda one: (*one[:2], one[2].node)):
+    # A frame of a device stays there.
+    for _, plugin, spec in sorted(
+        found, key=lambda one: (one[2].gives == "cpu", *one[:2], one[2].node)
+    ):
         try:
             kind = load_class(spec.converter, plugin, Conversion)
             return Way(plugin, spec, lambda k=kind: k(source, target, method), source, target)  # type: ignore[misc]  # a default
@@ -128,9 +145,25 @@ def choose(
     if needs_copy is not None:
         raise needs_copy
     lines = sorted({f"\n  - {plugins[spec]}: {working(why)}" for spec, why in reasons.items()})
+    where = "" if memory in (None, "cpu") else f" in {memory}"
     raise UnsupportedObjectError(
-        f"nothing that is installed converts {source} to {target}:{''.join(lines)}"
+        f"nothing that is installed converts {source} to {target}{where}:{''.join(lines)}"
     )
+
+
+def device_of(origin: Frame[Any] | Context) -> str | None:
+    """The node of the device that a frame is on, if a converter gives such pictures."""
+    for _, spec in tables().converters:
+        if spec.gives != "cpu":
+            with suppress(RouteError):
+                if _is_there(route(origin, spec.node, level="frame")):
+                    return spec.gives
+    return None
+
+
+def _is_there(there: Route) -> bool:
+    """True if a frame is in the memory of a route's target already."""
+    return all(hop.spec.transfer is Transfer.ALIAS for hop in there.hops)
 
 
 def _converters(by: str | None) -> Iterator[tuple[str, ConverterSpec]]:

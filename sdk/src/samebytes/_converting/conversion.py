@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .._core.edges.context import Context
     from .._core.memory.frame import Frame
     from .picture import PictureInfo
 
@@ -20,7 +21,7 @@ class Conversion:
 
     A plugin derives a class from it and declares that by a `ConverterSpec`. The core chooses the
     class, makes an object for each thread that converts at the same time, maps the frames to the
-    node of the spec, allocates the new ones, carries metadata, and counts.
+    node of the spec, allocates the new ones where the spec says, carries metadata, and counts.
 
     Attributes:
         source: the pictures that come.
@@ -58,12 +59,21 @@ class Conversion:
             )
         )
 
+    def new_frame(self, context: Context) -> Frame[Any]:
+        """A frame for a new picture, of a converter whose pictures are on its device.
+
+        Args:
+            context: of the frame that is converted.
+        """
+        image = self.target.image
+        return context.allocate_frame(image.format, image.width, image.height)
+
     def run(self, source: Frame[Any], target: Frame[Any]) -> None:
         """Convert one picture. Called by one thread at a time.
 
         Args:
             source: a frame of the spec's node, to be read. It is not kept.
-            target: a frame of memory of the CPU, each byte of which is to be written.
+            target: a new frame of what the spec gives, each byte of which is to be written.
 
         Raises:
             Refused: the planes lie as it cannot read them. Another converter is asked then.

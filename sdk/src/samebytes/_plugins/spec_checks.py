@@ -89,6 +89,8 @@ def _of_converter(spec: ConverterSpec) -> Iterator[str | None]:
     yield _bad_node("node", spec.node)
     yield _bad_reference("converter", spec.converter, "Class")
     yield _bad_cost(spec.cost, spec.cost)
+    if spec.gives not in ("cpu", spec.node):
+        yield f'gives {spec.gives!r} is neither "cpu" nor its node, {spec.node!r}'
     if not isinstance(spec.summary, str):
         yield f"summary {spec.summary!r} is not a string"
     if spec.planes != "":

@@ -155,6 +155,9 @@ class ConverterSpec:
     Attributes:
         node: where it reads frames: "cpu".
         converter: "module:Class", a subclass of `Conversion`.
+        gives: where its pictures are: "cpu", or the same as `node` for a device that converts its
+            own. That one is taken for frames that are on the device, and for no others, unless it
+            is asked for.
         cost: of one conversion beside those of others; a copy costs 10,000.
         summary: one line for those who want to know what converts: "libswscale".
         planes: "module:function" for `plane_resizer`, resize(source, target), which resizes one
@@ -164,6 +167,7 @@ class ConverterSpec:
 
     node: str
     converter: str
+    gives: str = "cpu"
     cost: float = 1_000.0
     summary: str = ""
     planes: str = ""

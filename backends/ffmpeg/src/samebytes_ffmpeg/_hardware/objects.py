@@ -12,6 +12,7 @@ from samebytes import Frame, FrameMeta, Tensor, TensorInfo
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import read_slot
 
+from .._meaning import colors_and_aspect
 from .._meta import FFmpegMeta
 from .._plane import ADVICE
 from .._pyav import fraction
@@ -104,7 +105,9 @@ class FFmpegHardwareFrame(Frame):
             meta = FFmpegMeta(native)
             meta.info = found.image
         else:
-            meta = FrameMeta(found.image, native.pts, fraction(native.time_base))
+            fields = library.AVFrame.from_address(native.pointer)
+            says = colors_and_aspect(fields)
+            meta = FrameMeta(found.image, native.pts, fraction(native.time_base), says)
         return cls.borrowed(native, HardwareDevice.over(library, found.device_ref), meta)
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of va/va.h, va/va_drmcommon.h and va/va_backend.h."""
+"""Constants of va/va.h, va/va_vpp.h, va/va_drmcommon.h and va/va_backend.h."""
 
 from __future__ import annotations
 
@@ -28,6 +28,22 @@ VA_EXPORT_SURFACE_WRITE_ONLY = 2
 VA_EXPORT_SURFACE_READ_WRITE = 3
 VA_EXPORT_SURFACE_SEPARATE_LAYERS = 4
 VA_EXPORT_SURFACE_COMPOSED_LAYERS = 8
+
+VAProfileNone = -1
+VAEntrypointVideoProc = 10
+VAProcPipelineParameterBufferType = 41
+
+VA_FILTER_INTERPOLATION_NEAREST_NEIGHBOR = 0x1000
+VA_FILTER_INTERPOLATION_BILINEAR = 0x2000
+
+# VAProcColorStandardType
+VAProcColorStandardBT601 = 1
+VAProcColorStandardBT709 = 2
+VAProcColorStandardSRGB = 8
+VAProcColorStandardBT2020 = 12
+
+VA_SOURCE_RANGE_REDUCED = 1
+VA_SOURCE_RANGE_FULL = 2
 
 # VADisplayAttribType
 VADisplayAttribSubDevice = 19

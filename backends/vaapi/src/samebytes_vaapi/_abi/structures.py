@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structures of va/va.h and va/va_drmcommon.h. Structures that have no name there are named here
-after the field that they are the type of."""
+"""Structures of va/va.h, va/va_vpp.h and va/va_drmcommon.h.
+
+Structures that have no name there are named here after the field that they are the type of.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,10 @@ from ctypes import (
     c_float,
     c_int,
     c_int8,
+    c_int16,
     c_int32,
     c_size_t,
+    c_uint8,
     c_uint16,
     c_uint32,
     c_uint64,
@@ -27,6 +31,9 @@ __all__ = [
     "VAGenericValue",
     "VAImage",
     "VAImageFormat",
+    "VAProcColorProperties",
+    "VAProcPipelineParameterBuffer",
+    "VARectangle",
     "VASurfaceAttrib",
     "VASurfaceAttribExternalBuffers",
 ]
@@ -162,3 +169,55 @@ class VADisplayAttribValSubDevice(Union):
     """The value of VADisplayAttribSubDevice."""
 
     _fields_ = [("bits", _bits), ("value", c_uint32)]
+
+
+class VARectangle(Structure):
+    """A part of a surface, in pixels."""
+
+    _fields_ = [("x", c_int16), ("y", c_int16), ("width", c_uint16), ("height", c_uint16)]
+
+
+class VAProcColorProperties(Structure):
+    """The meaning of the numbers of a surface, besides the standard of their colours."""
+
+    _fields_ = [
+        ("chroma_sample_location", c_uint8),
+        ("color_range", c_uint8),
+        ("colour_primaries", c_uint8),
+        ("transfer_characteristics", c_uint8),
+        ("matrix_coefficients", c_uint8),
+        ("reserved", c_uint8 * 3),
+    ]
+
+
+class VAProcPipelineParameterBuffer(Structure):
+    """The order to video processing: a surface, and the picture to make of it."""
+
+    _fields_ = [
+        ("surface", c_uint32),
+        ("surface_region", POINTER(VARectangle)),
+        ("surface_color_standard", c_int),
+        ("output_region", POINTER(VARectangle)),
+        ("output_background_color", c_uint32),
+        ("output_color_standard", c_int),
+        ("pipeline_flags", c_uint32),
+        ("filter_flags", c_uint32),
+        ("filters", c_void_p),
+        ("num_filters", c_uint32),
+        ("forward_references", c_void_p),
+        ("num_forward_references", c_uint32),
+        ("backward_references", c_void_p),
+        ("num_backward_references", c_uint32),
+        ("rotation_state", c_uint32),
+        ("blend_state", c_void_p),
+        ("mirror_state", c_uint32),
+        ("additional_outputs", c_void_p),
+        ("num_additional_outputs", c_uint32),
+        ("input_surface_flag", c_uint32),
+        ("output_surface_flag", c_uint32),
+        ("input_color_properties", VAProcColorProperties),
+        ("output_color_properties", VAProcColorProperties),
+        ("processing_mode", c_int),
+        ("output_hdr_metadata", c_void_p),
+        ("va_reserved", c_uint32 * 16),
+    ]

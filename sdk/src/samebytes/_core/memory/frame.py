@@ -302,14 +302,17 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         color_range: str | None = None,
         color_matrix: str | None = None,
         by: str | None = None,
+        memory: str | None = None,
         copy: bool = False,
-    ) -> Frame[CpuTensor]:
-        """The picture in another format and size, in memory of the CPU.
+    ) -> Frame[Any]:
+        """The picture in another format and size: in memory of the CPU, or on the frame's device.
 
-        A plugin converts it that can read the frame without a copy: FFmpeg's or OpenCV's. The new
-        frame has memory of its own, used again when nobody holds it, and does not hold this one.
+        A plugin converts it that can read the frame without a copy: FFmpeg's or OpenCV's, in memory
+        of the CPU. A surface of VA-API, also one of FFmpeg's or GStreamer's, becomes a surface by
+        VA-API's own video processing, where the driver can. The new frame has memory of its own,
+        that of the CPU is used again when nobody holds it, and it does not hold this one.
         Its `meta` is its own: docs/reference/metadata.md says what it keeps. `samebytes.stats()`
-        counts it. Where nothing is to change, the frame is mapped to "cpu", to be read.
+        counts it. Where nothing is to change, the frame is mapped to that memory, to be read.
 
         Colours are those that the frame says, or else those of `samebytes.formats.colors_of`.
 
@@ -320,7 +323,9 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             method: how to scale: "linear", "area", "nearest" or "cubic".
             color_range: of the new picture, if it is YUV or gray: "limited" or "full".
             color_matrix: of the new picture, if it is YUV: "bt709", "smpte170m" ...
-            by: the plugin that converts: "ffmpeg" or "opencv". None for the cheapest one.
+            by: the plugin that converts: "ffmpeg", "opencv" or "vaapi". None for the cheapest one.
+            memory: where the new picture is to be: "cpu" or "vaapi". None for the device that the
+                frame is on, if something installed converts there, and else "cpu".
             copy: allow a copy on the way to where it is converted; it is counted.
 
         Raises:
@@ -334,7 +339,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
 
         return convert_frame(
             self, format_, width, height, method=method, color_range=color_range,
-            color_matrix=color_matrix, by=by, copy=copy,
+            color_matrix=color_matrix, by=by, memory=memory, copy=copy,
         )  # fmt: skip
 
     def __iter__(self) -> Iterator[TensorT_co]:
