@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import samebytes
 from samebytes import TensorInfo
 from samebytes.errors import DeviceMismatchError
 from samebytes_cuda import CudaContext, CudaTensor
@@ -57,9 +58,12 @@ class Kept:
 
 
 @pytest.fixture
-def pool(gpu: Gpu) -> Any:
+def pool(gpu: Gpu, context: CudaContext) -> Any:
     made = Pool(gpu)
-    made.seen()  # what is slow at first use would hide that nothing is ordered
+    # What is slow at first use would hide that nothing is ordered.
+    made.seen()
+    CudaTensor.wrap(made.lend(context)).map("cpu", copy=True)
+    made.back = 0
     yield made
     gpu.synchronize()
     gpu.free(made.address)
@@ -160,3 +164,22 @@ def test_streams_of_nobody(gpu: Gpu, context: CudaContext) -> None:
     with pytest.raises(DeviceMismatchError):
         context.import_planes(place, keep=None, stream=0xDEAD0, readonly=True)
     gpu.free(place[0][0])
+
+
+@ordering
+def test_a_queue_is_waited_for_on_the_device(gpu: Gpu, context: CudaContext) -> None:
+    """FFmpeg's next use comes after the caller's stream, and the CPU waits for neither."""
+    av = pytest.importorskip("av", reason="missing package av: pip install av")
+    pytest.importorskip(
+        "samebytes_ffmpeg", reason="missing package samebytes-ffmpeg: pip install samebytes-ffmpeg"
+    )
+    device: Any = samebytes.context("ffmpeg:CUDA")
+    frame, stream = device.upload(av.VideoFrame(64, 48, "nv12")), gpu.stream()
+    assert frame.context.handle("cuda_context") == context.handle("cuda_context")
+    rows = frame.planes[0].handle("pitch") * 48
+    with gpu.stays_busy(stream):
+        mapped = frame.map("cuda", "rw", queue=stream)
+        gpu.set_later(mapped[0].handle("cuda_ptr"), 8, rows, stream)
+        capsule = mapped[0].__dlpack__(stream=stream)
+        del mapped, capsule
+    assert (frame.native.to_ndarray(format="nv12")[:48] == 8).all()

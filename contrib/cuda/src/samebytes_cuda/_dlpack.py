@@ -103,6 +103,8 @@ def _checked_stream(stream: Any) -> int:
 
 def order_before(array: CudaArray, stream: int) -> None:
     """Let a stream wait for what is pending on the memory, which it may use from now on."""
+    if array.pin.is_ordered(stream):
+        return
     array.pin.ask_again()
     follow(array.context, stream)
     array.pin.hand_out(stream)

@@ -9,6 +9,7 @@ event each, without waiting on the CPU, and nobody needs to remember which strea
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ctypes import c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, fre
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["follow", "handle_of", "is_handle", "precede"]
+__all__ = ["follow", "handle_of", "is_handle", "order", "precede"]
 
 _PER_THREAD_STREAM = 2
 _LARGEST_HANDLE = 2**64 - 1
@@ -86,26 +87,36 @@ def _number_of(queue: Any) -> int:
 
 def precede(context: CudaContext, stream: int) -> None:
     """Let home wait for what is enqueued on `stream`."""
-    _order(context, stream, LEGACY_STREAM)
+    order(context, stream, LEGACY_STREAM)
 
 
 def follow(context: CudaContext, stream: int) -> None:
     """Let `stream` wait for what is pending on home."""
-    _order(context, LEGACY_STREAM, stream)
+    order(context, LEGACY_STREAM, stream)
 
 
-def _order(context: CudaContext, first: int, second: int) -> None:
-    if first == second:
-        return
+def order(context: CudaContext, first: int, *others: int) -> None:
+    """Let other streams wait for what is enqueued on the first one.
+
+    Raises:
+        DeviceMismatchError: one of them belongs to another context.
+    """
+    later = [stream for stream in others if stream != first]
+    if later:
+        _order(context, first, later)
+
+
+def _order(context: CudaContext, first: int, later: Iterable[int]) -> None:
     with Current(context.native):
-        for stream in (first, second):
+        for stream in (first, *later):
             _check_device(context, stream)
         pending: Pending = []
         # An event that is still waited for lives until that is over.
         owner = Storage(partial(free_all, pending))
         event = acquire(pending, driver.cuEventDestroy, driver.cuEventCreate, _DISABLE_TIMING)
         call(driver.cuEventRecord, event, driver.CUstream(first))
-        call(driver.cuStreamWaitEvent, driver.CUstream(second), event, 0)
+        for stream in later:
+            call(driver.cuStreamWaitEvent, driver.CUstream(stream), event, 0)
         del owner
 
 

@@ -20,7 +20,7 @@ from samebytes.plugins import ordering_queue
 
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM
-from ._streams import follow, handle_of, precede
+from ._streams import handle_of, order
 from ._use import CudaStorage, ended_with_context, give_back
 
 if TYPE_CHECKING:
@@ -38,16 +38,15 @@ class _Uses:
         self.keep: list[object] = [keep]
         # By handle: what the caller passed, so that the stream lives as long.
         self.queues: dict[int, Any] = {}
-        self.anywhere = False
+        self.at_home = self.anywhere = False
 
     def settle(self) -> None:
         """Let the framework's stream wait for all who use the memory."""
         if self.anywhere:
             self.context.synchronize()
             return
-        for handle in list(self.queues):
-            precede(self.context, handle)
-        follow(self.context, self.lender)
+        for handle in (*self.queues, LEGACY_STREAM):
+            order(self.context, handle, self.lender)
 
     def end(self) -> None:
         """Give the memory back to the framework."""
@@ -74,10 +73,18 @@ class Visit(CudaStorage):
 
     def hand_out(self, stream: int | None = None) -> None:
         """Note that somebody gets the memory."""
-        if stream == LEGACY_STREAM or stream in self.uses.queues:
+        if stream in self.uses.queues:
+            return
+        if stream == LEGACY_STREAM:
+            self.uses.at_home = True
             return
         self.uses.anywhere = True
         super().hand_out()
+
+    def is_ordered(self, stream: int) -> bool:
+        """True for the one stream that uses the memory, which waits for the framework's."""
+        uses = self.uses
+        return list(uses.queues) == [stream] and not uses.at_home and not uses.anywhere
 
 
 def visiting(
@@ -88,16 +95,16 @@ def visiting(
     readonly: bool,
 ) -> tuple[tuple[CudaArray, ...], Visit]:
     """See `CudaContext.import_planes`."""
-    lender = stream or LEGACY_STREAM
-    precede(context, lender)  # before there is an owner, whose end would fail by the same stream
+    lender, queue = stream or LEGACY_STREAM, ordering_queue()
+    handle = LEGACY_STREAM if queue is None else handle_of(queue)
+    # Before there is an owner, whose end would fail by the same stream. A queue waits for the
+    # framework's stream alone, and not for what others do on the default stream.
+    order(context, lender, LEGACY_STREAM, handle)
     uses = _Uses(context, lender, keep)
     flush = None if readonly else uses.settle
     pin = Visit(uses.end, holds=uses, wait=context.finish, flush=flush, at_exit=True)
     pin.context, pin.handed_out, pin.uses = context, False, uses
-    queue = ordering_queue()
     if queue is not None:
-        handle = handle_of(queue)
-        follow(context, handle)
         uses.queues[handle] = queue
     make = partial(CudaArray, context)
     arrays = tuple(make(address, info, "device", pin, readonly) for address, info in places)

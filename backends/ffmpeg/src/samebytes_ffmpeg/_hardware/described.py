@@ -53,18 +53,24 @@ def describe(library: Libavutil, address: int) -> Described:
     Raises:
         LayoutError: it is not a frame of a known kind of device, or it was given back.
     """
-    frame = library.AVFrame.from_address(address)
-    kind = device_kind(library, frame.format)
+    head = library.frame_head
+    # In one go, as each field of ctypes takes as long as all of them.
+    *places, _, width, height, _, format_, first_buffer = head.unpack(
+        (ctypes.c_ubyte * head.size).from_address(address)
+    )
+    kind = device_kind(library, format_)
     if kind is None:
-        if frame.format == AV_PIX_FMT_NONE:
+        if format_ == AV_PIX_FMT_NONE:
             raise LayoutError(
                 "the frame was returned to its pool: FFmpeg has taken its buffers out"
             )
-        name = library.pixel_format_name(frame.format)
+        name = library.pixel_format_name(format_)
         raise LayoutError(f"samebytes knows no device whose frames have pixel format {name}")
-    if not frame.buf[0]:
+    frame = library.AVFrame.from_address(address)
+    if not first_buffer:
         raise LayoutError(f"the {kind} frame has no buffer that FFmpeg counts references to")
-    if not frame.hw_frames_ctx:
+    context = frame.hw_frames_ctx
+    if not context:
         raise LayoutError(
             f"the {kind} frame has no hw_frames_ctx, which holds its device and its pixel format: "
             "FFmpeg's decoders and av_hwframe_get_buffer() set it"
@@ -74,29 +80,35 @@ def describe(library: Libavutil, address: int) -> Described:
             f"the picture begins at pixel ({frame.crop_left}, {frame.crop_top}) of its surface, "
             "which other frameworks would not know: use the filter hwdownload,crop"
         )
-    frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(frame.hw_frames_ctx))
-    image = ImageInfo.of(_format(library, frames.sw_format), frame.width, frame.height)
-    if frame.width > frames.width or frame.height > frames.height:
+    frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(context))
+    image = _image(library, frames.sw_format, width, height)
+    if width > frames.width or height > frames.height:
         raise LayoutError(
-            f"a frame of {frame.width}x{frame.height} does not fit its surface of "
+            f"a frame of {width}x{height} does not fit its surface of "
             f"{frames.width}x{frames.height}"
         )
-    if device_kind(library, frames.format) != kind or not frames.device_ref:
+    device = frames.device_ref
+    if device_kind(library, frames.format) != kind or not device:
         raise LayoutError(f"the hw_frames_ctx of the {kind} frame is not an AVHWFramesContext")
     if kind == "vaapi":
         # A VASurfaceID of 32 bits in place of a pointer.
-        return Described(kind, image, frames.device_ref, (frame.data[3] or 0) & 0xFFFFFFFF)
+        return Described(kind, image, device, places[3] & 0xFFFFFFFF)
     if kind == "cuda":
         count = len(image.format.planes)
-        places = tuple(zip(frame.data[:count], frame.linesize[:count], strict=True))
-        return Described(kind, image, frames.device_ref, frame.data[0] or 0, places)
-    return Described(kind, image, frames.device_ref, frame.data[0] or 0)
+        planes = tuple(zip(places[:count], places[4 : 4 + count], strict=True))
+        return Described(kind, image, device, places[0], planes)
+    return Described(kind, image, device, places[0])
 
 
 @lru_cache(maxsize=64)
 def device_kind(library: Libavutil, pixel_format: int) -> str | None:
     """The type of device that frames of a pixel format belong to; None if it is not known here."""
     return KINDS.get(library.pixel_format_name(pixel_format))
+
+
+@lru_cache(maxsize=256)
+def _image(library: Libavutil, sw_format: int, width: int, height: int) -> ImageInfo:
+    return ImageInfo.of(_format(library, sw_format), width, height)
 
 
 @lru_cache(maxsize=256)
