@@ -38,6 +38,7 @@ _UNSTRUCK_SECONDS = 0.2
 # Frameworks use what these did not give, and the process ends: see running.py.
 _UNUSABLE = frozenset({"clRetainContext", "clGetDeviceInfo"}) | RELEASES
 _FAULTS = 0.2
+_AT_SITES = 0.5
 
 
 def strike_one(name: str, seed: int, seconds: float) -> dict[str, object]:
@@ -65,10 +66,16 @@ def strike_one(name: str, seed: int, seconds: float) -> dict[str, object]:
         gc.unfreeze()
 
 
-def _struck(striker: Striker, subject: Subject, seconds: float) -> bool:
-    """Repeat the work until it was struck; it is not after a while."""
+def _struck(striker: Striker, subject: Subject, seconds: float, rng: random.Random) -> bool:
+    """Repeat the work until it was struck; it is not after a while.
+
+    Every second time it is struck at the site of it that was struck least.
+    """
     until = time.monotonic() + _UNSTRUCK_SECONDS
-    with striker.within(seconds):
+    site = None
+    if striker.seen and rng.random() < _AT_SITES:
+        site = min(sorted(striker.seen), key=lambda one: striker.sites[one])
+    with striker.within(seconds, site):
         while striker.armed and time.monotonic() < until:
             subject.work()
     return striker.struck
@@ -91,7 +98,7 @@ def _strike_for(
         if calls:
             fail_call(rng.choice(calls), rng.randrange(3))
         try:
-            strikes += _struck(striker, subject, rng.uniform(1e-6, 1.2 * usual + 1e-4))
+            strikes += _struck(striker, subject, rng.uniform(1e-6, 1.2 * usual + 1e-4), rng)
         except (SamebytesError, OSError, MemoryError):
             if not calls:
                 raise

@@ -7,6 +7,7 @@ other code waits until it is in samebytes'.
 
 from __future__ import annotations
 
+import random
 import signal
 import sys
 from collections import Counter
@@ -32,6 +33,7 @@ class Striker:
     Attributes:
         armed: it has not raised since.
         struck: it raised in the last block.
+        seen: the sites in which a signal came, whether it raised there or not.
         functions: how often it raised, by the innermost function of samebytes.
         sites: the same by the innermost site: see `sites`.
         in_finalizers: how many exceptions Python lost, since they came in one.
@@ -41,6 +43,8 @@ class Striker:
         self.armed = self.struck = False
         self.functions = Counter[str]()
         self.sites = Counter[str]()
+        self.seen: set[str] = set()
+        self._wanted: str | None = None
         self.in_finalizers = 0
         self._codes = codes_of_sites()
         self._before = signal.signal(signal.SIGALRM, self._strike)
@@ -52,12 +56,16 @@ class Striker:
         sys.unraisablehook = self._hook
 
     @contextmanager
-    def within(self, seconds: float) -> Iterator[None]:
+    def within(self, seconds: float, site: str | None = None) -> Iterator[None]:
         """A block that is struck so many seconds after its begin, unless it is over by then.
 
         If it is struck, it ends there, and quietly.
+
+        Args:
+            seconds: until the first signal.
+            site: where to strike; then signals come until one finds it there. None for anywhere.
         """
-        self.armed = True
+        self._wanted, self.armed = site, True
         try:
             signal.setitimer(signal.ITIMER_REAL, seconds)
             yield
@@ -74,7 +82,9 @@ class Striker:
                 innermost = innermost or frame
                 site = site or self._codes.get(frame.f_code)
             frame = frame.f_back
-        if innermost is not None:
+        if site is not None:
+            self.seen.add(site)
+        if innermost is not None and self._wanted in (None, site):
             self.armed = False
             code = innermost.f_code
             place = Path(code.co_filename).parts[-2:]
@@ -83,7 +93,9 @@ class Striker:
                 self.sites[site] += 1
             raise Struck
         if self.armed:
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+            signal.setitimer(
+                signal.ITIMER_REAL, random.uniform(_AGAIN_SECONDS / 10, _AGAIN_SECONDS)
+            )
 
     def _report(self, seen: sys.UnraisableHookArgs) -> None:
         if seen.exc_type is Struck:
