@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -19,6 +20,7 @@ from ._exchange import DEVICE_CPU
 from ._plugins import discovery
 from ._plugins.loading import load_class
 from ._routing import compiled, contexts
+from ._secrets import shown
 from .errors import LayoutError, UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
 
@@ -164,6 +166,7 @@ def _framed(
     try:
         make = _frames[type(native)]
     except KeyError:
+        _check_object(native)
         level, make = "", CpuTensor.wrap
         if not isinstance(native, Sequence):
             level, make = _find_wrap(native)
@@ -239,7 +242,26 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
     return "tensor", _wrap_undeclared
 
 
+def _check_object(native: Any) -> None:
+    """Refuse what is not an object of a framework, but stands for one.
+
+    Raises:
+        UnsupportedObjectError: it is a name of a file, or None.
+    """
+    if native is None:
+        raise UnsupportedObjectError(
+            "None is neither a frame nor an array: whoever should have given one had none left"
+        )
+    if isinstance(native, str | PurePath):
+        raise UnsupportedObjectError(
+            f"{shown(str(native))} is a name, not a frame or an array: "
+            'samebytes.elements.create("ffmpeg.source", name) reads a video, and av.open(name) of '
+            "PyAV gives frames that can be wrapped"
+        )
+
+
 def _wrap_undeclared(native: Any) -> Tensor:
+    _check_object(native)
     if _protocols:
         try:
             make = _protocols[int(native.__dlpack_device__()[0])]

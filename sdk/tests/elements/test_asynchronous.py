@@ -261,7 +261,7 @@ def test_what_opens_ends_when_its_task_is_cancelled(
 
 def test_a_start_in_a_thread_gives_the_frames_and_raises_the_errors() -> None:
     async def takes() -> list[int | None]:
-        async with await el.Pipeline(numbers(5), Collect()).start_async(queue=1) as out:
+        async with await el.Pipeline(numbers(count=5), Collect()).start_async(queue=1) as out:
             return [picture.pts async for picture in out]
 
     assert asyncio.run(takes()) == list(range(5))
@@ -275,8 +275,8 @@ def test_a_start_in_a_thread_gives_the_frames_and_raises_the_errors() -> None:
         def write(self, picture: Any) -> None: ...
 
     with pytest.raises(ElementError, match="is away"):
-        asyncio.run(el.Pipeline(numbers(5), Fails()).start_async())
+        asyncio.run(el.Pipeline(numbers(count=5), Fails()).start_async())
     with pytest.raises(ElementError, match="threads=1"):
-        asyncio.run(el.Pipeline(numbers(5), Collect()).start_async(threads=0))
+        asyncio.run(el.Pipeline(numbers(count=5), Collect()).start_async(threads=0))
     with pytest.raises(ValueError, match="queue=0"):
-        asyncio.run(el.Pipeline(numbers(5), Collect()).start_async(queue=0))
+        asyncio.run(el.Pipeline(numbers(count=5), Collect()).start_async(queue=0))

@@ -258,10 +258,10 @@ def test_objects_that_are_called(called: Any) -> None:
 
 def test_functions_declare_keyword_only_ones() -> None:
     with pytest.raises(TypeError, match="one parameter, the frame"):
-        el.transform()(lambda: None)
+        el.transform()(lambda: None)  # type: ignore[arg-type, misc]  # what is refused
     with pytest.raises(TypeError, match=r"\*\*rest has no types"):
 
-        @el.transform()
+        @el.transform()  # type: ignore[arg-type]  # what is refused
         def open_ended(frame: object, **rest: object) -> None: ...
 
 

@@ -236,7 +236,7 @@ def test_threads_do_not_run_away_from_the_slowest() -> None:
 def test_a_pipeline_goes_without_the_garbage_collector(threads: int) -> None:
     with collector_off():
         elements = [add(by=1), Collect()]
-        gone = [weakref.ref(element) for element in elements]
+        gone: list[Any] = [weakref.ref(element) for element in elements]
         pipe = el.Pipeline(frames(6), *elements)
         with pipe.start(threads=threads) as out:
             gone += [weakref.ref(picture) for picture in out]

@@ -7,7 +7,7 @@ import argparse
 import json
 from typing import Any
 
-from .._plugins.listing import PluginInfo, installed_plugins
+from .._plugins.listing import HEADS, PluginInfo, cells, installed_plugins
 from .._plugins.specs import MapperSpec
 from .table import print_table
 
@@ -25,10 +25,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"plugins": [_plugin(p) for p in plugins]}, indent=2))
         return 0
-    print_table(
-        ("plugin", "version", "state", "memory types", "summary"),
-        [(p.name, p.version, p.state, ", ".join(p.memory_types), p.summary) for p in plugins],
-    )
+    print_table(HEADS, [cells(plugin) for plugin in plugins])
     print()
     print_table(
         ("from", "to", "level", "access", "transfer", "cost", "plugin", "how"),

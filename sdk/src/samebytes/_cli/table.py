@@ -6,6 +6,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from .._seen.text import table_lines
+
 __all__ = ["print_table"]
 
 
@@ -17,11 +19,8 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _print_plain(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    lines = [[header.upper() for header in headers], *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
-        print("  ".join(cells).rstrip())
+    for line in table_lines(headers, rows):
+        print(line)
 
 
 def _print_rich(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Literal
 
+from .._seen.text import table_as_html, table_lines
 from .discovery import listed
 from .installing import working
 from .native_names import without_importing
 from .specs import MapperSpec
 from .tables import PluginRecord, Tables
 
-__all__ = ["PluginInfo", "installed_plugins"]
+__all__ = ["HEADS", "PluginInfo", "cells", "installed_plugins"]
 
 
 State = Literal["ready", "incomplete", "set aside", "disabled"]
@@ -61,11 +62,34 @@ class PluginInfo:
         return tuple(f"native type {name!r}: {why}" for name, why in wrong if why is not None)
 
 
+HEADS = ("plugin", "version", "state", "memory types", "summary")
+
+
+def cells(plugin: PluginInfo) -> tuple[str, ...]:
+    """The cells of a plugin in a table with those heads."""
+    types = ", ".join(plugin.memory_types)
+    return plugin.name, plugin.version, plugin.state, types, plugin.summary
+
+
+class _Plugins(list[PluginInfo]):
+    """Plugins; printed as a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(table_lines(HEADS, [cells(plugin) for plugin in self]))
+
+    def _repr_html_(self) -> str:
+        return table_as_html(HEADS, [cells(plugin) for plugin in self])
+
+
 def installed_plugins() -> list[PluginInfo]:
-    """Every plugin that was found, by name. Imports no framework and raises for no plugin."""
+    """Every plugin that was found, by name. Imports no framework and raises for no plugin.
+
+    Returns:
+        A list, which is printed as a table.
+    """
     tables = listed()
     records = [*tables.plugins.values(), *tables.set_aside]
-    return [_info(record, tables) for record in sorted(records, key=lambda r: r.name)]
+    return _Plugins(_info(record, tables) for record in sorted(records, key=lambda r: r.name))
 
 
 def _state(record: PluginRecord, ready: bool, missing: Mapping[str, str]) -> State:

@@ -115,9 +115,14 @@ class Route:
 
     def explain(self) -> str:
         """The route in words: each hop, what it does, its cost."""
+        from .._seen.text import Explanation  # deferred: most programs explain nothing
+
+        return Explanation("\n".join(self._lines()))
+
+    def _lines(self) -> list[str]:
         ends = f"{self.source.node} -> {self.target.node}"
         if not self.hops:
-            return f"{ends} ({self.level}s): the same memory, nothing to do"
+            return [f"{ends} ({self.level}s): the same memory, nothing to do"]
         promise = "COPIES the bytes" if self.copies else "no copy"
         if self.depends_on:
             promise = "depends on the object"
@@ -140,7 +145,7 @@ class Route:
                 f"  whether your {self.level} can take this route: "
                 f'samebytes.route({self.level}, "{self.target.node}")'
             )
-        return "\n".join(lines)
+        return lines
 
     def as_dict(self) -> dict[str, Any]:
         """The route as plain data."""
@@ -167,7 +172,20 @@ class Route:
         }
 
     def __str__(self) -> str:
-        return self.explain()
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        from .._seen.text import preformatted, table_as_html
+
+        first, *rest = self._lines()
+        hops = [
+            (number, h.spec.source, h.spec.target, h.spec.transfer.name, f"{h.spec.weight:g}",
+             h.spec.summary)
+            for number, h in enumerate(self.hops, 1)
+        ]  # fmt: skip
+        headers = ("", "from", "to", "transfer", "cost", "how")
+        below = "\n".join(line.strip() for line in rest[len(hops) :])
+        return preformatted(first) + (table_as_html(headers, hops, below) if hops else "")
 
     def __repr__(self) -> str:
         return f"<Route {' -> '.join(c.node for c in self.contexts)}, cost {self.cost:g}>"

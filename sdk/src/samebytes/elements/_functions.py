@@ -6,7 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from .._core.memory.frame import Frame
 from ..errors import UnsupportedObjectError
@@ -18,7 +18,20 @@ __all__ = ["element_of", "inplace", "sink", "source", "transform"]
 
 _ANY, _SAME = Media(), same()
 
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+P = ParamSpec("P")
+E_co = TypeVar("E_co", bound=Element, covariant=True)
+
+
+class _Decorator(Protocol[E_co]):
+    """Makes of a function of a frame one of its other parameters, which returns an element."""
+
+    def __call__(self, function: Callable[Concatenate[Any, P], Any], /) -> Callable[P, E_co]: ...
+
+
+class _SourceDecorator(Protocol):
+    """The same of a function that gets no frame."""
+
+    def __call__(self, function: Callable[P, Any], /) -> Callable[P, Source]: ...
 
 
 class _OfFunction(Element):
@@ -67,11 +80,11 @@ class _SourceOfIterable(Source):
 
 
 @overload
-def source(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+def source(function: Callable[P, Any], /) -> Callable[P, Source]: ...
 
 
 @overload
-def source(*, gives: Any = ..., live: bool = ...) -> _Decorator: ...
+def source(*, gives: Any = ..., live: bool = ...) -> _SourceDecorator: ...
 
 
 def source(
@@ -91,11 +104,13 @@ def source(
 
 
 @overload
-def transform(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+def transform(function: Callable[Concatenate[Any, P], Any], /) -> Callable[P, Transform]: ...
 
 
 @overload
-def transform(*, takes: Any = ..., gives: Any = ..., concurrent: bool = ...) -> _Decorator: ...
+def transform(
+    *, takes: Any = ..., gives: Any = ..., concurrent: bool = ...
+) -> _Decorator[Transform]: ...
 
 
 def transform(
@@ -122,11 +137,11 @@ def transform(
 
 
 @overload
-def inplace(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+def inplace(function: Callable[Concatenate[Any, P], Any], /) -> Callable[P, TransformInplace]: ...
 
 
 @overload
-def inplace(*, takes: Any = ..., concurrent: bool = ...) -> _Decorator: ...
+def inplace(*, takes: Any = ..., concurrent: bool = ...) -> _Decorator[TransformInplace]: ...
 
 
 def inplace(
@@ -161,11 +176,11 @@ def inplace(
 
 
 @overload
-def sink(function: Callable[..., Any], /) -> Callable[..., Any]: ...
+def sink(function: Callable[Concatenate[Any, P], Any], /) -> Callable[P, Sink]: ...
 
 
 @overload
-def sink(*, takes: Any = ...) -> _Decorator: ...
+def sink(*, takes: Any = ...) -> _Decorator[Sink]: ...
 
 
 def sink(function: Callable[..., Any] | None = None, /, *, takes: Any = _ANY) -> Callable[..., Any]:
@@ -242,8 +257,8 @@ def element_of(thing: Any, *, first: bool) -> Element:
     if first and isinstance(thing, Iterable) and not isinstance(thing, str | bytes | Frame):
         return _SourceOfIterable(thing)
     if first and inspect.isgeneratorfunction(thing):
-        return source()(thing)()  # type: ignore[no-any-return]  # an element
+        return source()(thing)()
     if not first and callable(thing):
-        return transform()(thing)()  # type: ignore[no-any-return]  # an element
+        return transform()(thing)()
     wanted = "a source or an iterable of frames" if first else "an element or a function of a frame"
     raise UnsupportedObjectError(f"a pipeline needs {wanted} here, not {thing!r}")

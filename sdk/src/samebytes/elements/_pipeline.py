@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from .._core.memory.frame import Frame
 from .._core.owner.interrupts import deferred
 from .._core.owner.locks import Lock
+from .._seen.text import Explanation
 from ..errors import ElementError, UnknownNameError
 from ._asynchronous import in_a_thread, opened
 from ._channel import WHEN_FULL
@@ -96,7 +97,7 @@ class Pipeline:
         try:
             names = [step.name for step in self._graph.sources]
             negotiation = Negotiation(copy=self._copy, sources=names)
-            return "\n".join(Plan.made(self._graph, negotiation).lines())
+            return Explanation("\n".join(Plan.made(self._graph, negotiation).lines()))
         finally:
             for step in self._graph:
                 step.element._leave_pipeline()
@@ -354,7 +355,7 @@ class Running:
 
     def explain(self) -> str:
         """As `Pipeline.explain`, with what the frames so far have confirmed."""
-        return "\n".join(self._run.plan().lines())
+        return Explanation("\n".join(self._run.plan().lines()))
 
     def statistics(self) -> Statistics:
         """The statistics of each element so far."""
@@ -443,6 +444,11 @@ class Running:
             finally:
                 self._run.journal.ended(self._run, self.statistics(), how, self.stopped_by)
         return left
+
+    def __repr__(self) -> str:
+        steps = " -> ".join(step.name for step in self._run.graph)
+        state = "stopped" if self.stopped else "runs"
+        return f"<Running {steps}: {state}, {self.progress().frames_read} frames read>"
 
     def __enter__(self) -> Self:
         return self

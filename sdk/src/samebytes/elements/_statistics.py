@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.owner.locks import Lock
 from .._counting import moved_here
+from .._seen.text import table_as_html
 from ..errors import UnknownNameError
 from ._current import CURRENT
 from ._journal import LOOK_AFTER, SLOW
@@ -126,23 +127,35 @@ class Statistics(tuple[ElementStatistics, ...]):
         }
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self))
+        return "\n".join([*_table(self), *_below(self)])
+
+    def _repr_html_(self) -> str:
+        rows = [(row.element, *_cells(row)) for row in self]
+        return table_as_html(("element", *_HEADS), rows, "\n".join(_below(self)))
 
 
-def _lines(rows: Statistics) -> Iterator[str]:
-    # In lines as the cells below, each under its head.
-    heads = (
-        "in", "out", "queue", "dropped", "errors", "fps",
-        "p50 ms", "p95 ms", "p99 ms", "copied",
+_HEADS = (
+    "in", "out", "queue", "dropped", "errors", "fps",
+    "p50 ms", "p95 ms", "p99 ms", "copied",
+)  # fmt: skip
+
+
+def _cells(row: ElementStatistics) -> tuple[object, ...]:
+    """One for each of the heads."""
+    return (
+        row.frames_in, row.frames_out, row.queue, row.dropped, row.errors, f"{row.fps:.1f}",
+        f"{row.p50:.2f}", f"{row.p95:.2f}", f"{row.p99:.2f}", row.copied_bytes,
     )  # fmt: skip
+
+
+def _table(rows: Statistics) -> Iterator[str]:
     width = max([len(row.element) for row in rows], default=0)
-    yield f"{'element':{width}} " + "".join(f"{head:>9}" for head in heads)
+    yield f"{'element':{width}} " + "".join(f"{head:>9}" for head in _HEADS)
     for row in rows:
-        cells = (
-            row.frames_in, row.frames_out, row.queue, row.dropped, row.errors, f"{row.fps:.1f}",
-            f"{row.p50:.2f}", f"{row.p95:.2f}", f"{row.p99:.2f}", row.copied_bytes,
-        )  # fmt: skip
-        yield f"{row.element:{width}} " + "".join(f"{cell:>9}" for cell in cells)
+        yield f"{row.element:{width}} " + "".join(f"{cell!s:>9}" for cell in _cells(row))
+
+
+def _below(rows: Statistics) -> Iterator[str]:
     for row in rows:
         if row.converted_bytes:
             yield f"{row.element}: {row.converted_bytes} bytes converted"

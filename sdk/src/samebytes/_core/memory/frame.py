@@ -371,6 +371,11 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         mode = ", read-only" if self.readonly else ""
         return f"<{type(self).__name__} {what} in {where}{mode}>"
 
+    def _repr_png_(self) -> bytes | None:
+        from ..._seen.picture import thumbnail  # deferred: notebooks alone ask for it
+
+        return thumbnail(self)
+
     def _owners(self) -> tuple[Any, ...]:
         return (self._owner, *[p._owner for p in self._planes or () if not p.closed])
 

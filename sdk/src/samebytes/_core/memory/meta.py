@@ -98,6 +98,18 @@ class FrameMeta:
         said = Colorimetry.of(self.metadata)
         return said.color_range, said.color_matrix
 
+    def __repr__(self) -> str:
+        words = [str(self.info or "tensors")]
+        if self.pts is not None:
+            unit = "" if self.time_base is None else f" of {self.time_base} s"
+            words.append(f"pts {self.pts}{unit}")
+        if self.metadata:
+            words.append(f"metadata {sorted(map(str, self.metadata))}")
+        if self.regions:
+            count = len(self.regions)
+            words.append("1 region" if count == 1 else f"{count} regions")
+        return f"<{type(self).__name__} {', '.join(words)}>"
+
 
 class FrameSays(TypedDict, total=False):
     """Keyword arguments of what makes frames: `**says: Unpack[FrameSays]`.

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The looks of objects in notebooks and on terminals."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes as sb
+import samebytes.elements as el
+from samebytes._seen.picture import LONGEST, png
+from samebytes._seen.text import Explanation, table_as_html
+from samebytes.errors import UnsupportedObjectError
+
+
+def pixels_of(data: bytes) -> np.ndarray[Any, Any]:
+    """What a PNG file shows, read by Python's own zlib; the checksums are checked."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    rest, parts = io.BytesIO(data[8:]), {}
+    while head := rest.read(8):
+        size, kind = struct.unpack(">I4s", head)
+        parts[kind] = rest.read(size)
+        assert struct.unpack(">I", rest.read(4))[0] == zlib.crc32(kind + parts[kind])
+    width, height, *how = struct.unpack(">2I5B", parts[b"IHDR"])
+    assert how == [8, 2, 0, 0, 0]
+    rows = np.frombuffer(zlib.decompress(parts[b"IDAT"]), np.uint8).reshape(height, -1)
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape(height, width, 3)
+
+
+def picture(frame: Any) -> bytes:
+    data = frame._repr_png_()
+    if data is None:
+        pytest.skip("missing package samebytes-ffmpeg or -opencv: nothing converts pictures")
+    assert isinstance(data, bytes)
+    return data
+
+
+def test_a_png_has_the_pixels() -> None:
+    pixels = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
+    assert (pixels_of(png(pixels)) == pixels).all()
+
+
+def test_a_small_frame_in_its_colours() -> None:
+    array = np.zeros((6, 8, 3), np.uint8)
+    array[:, :, 0] = 200  # blue
+    found = pixels_of(picture(sb.frame(array, format="BGR")))
+    assert found.shape == (6, 8, 3)
+    assert (found == (0, 0, 200)).all()
+
+
+def test_a_large_frame_is_not_copied_and_its_picture_is_bounded() -> None:
+    noise = np.random.default_rng(1).integers(0, 255, (2160, 3840, 3), np.uint8)
+    frame = sb.frame(noise, format="RGB")
+    before = sb.stats()
+    data = picture(frame)
+    after = sb.stats()
+    height, width, _ = pixels_of(data).shape
+    assert (width, height) == (LONGEST, 270)
+    assert after.copied_bytes == before.copied_bytes
+    assert after.converted_bytes - before.converted_bytes == LONGEST * 270 * 3
+    worst = np.random.default_rng(1).integers(0, 255, (LONGEST, LONGEST, 3), np.uint8)
+    assert len(png(worst)) < 700_000
+
+
+def test_what_has_no_picture_is_shown_as_text() -> None:
+    tensors = sb.context("cpu").allocate_frame("GRAY8", 4, 4)
+    tensors.meta.info = None
+    assert tensors._repr_png_() is None
+    frame = sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")
+    frame.close()
+    assert frame._repr_png_() is None
+
+
+def test_a_route() -> None:
+    html = sb.route("cpu", "cpu")._repr_html_()
+    assert html.startswith("<pre>cpu -&gt; cpu (")
+    assert isinstance(sb.route("cpu", "cpu").explain(), Explanation)
+
+
+def test_an_explanation_is_a_text_that_a_notebook_shows_in_lines() -> None:
+    pipe = el.Pipeline([sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")], lambda frame: frame)
+    text = pipe.explain()
+    assert "<pre>" in text._repr_html_()  # type: ignore[attr-defined]  # a str to all others
+    assert "&lt;lambda&gt; takes" in text._repr_html_()  # type: ignore[attr-defined]
+    with pipe.start(threads=0) as out:
+        next(out)
+        assert isinstance(out.explain(), Explanation)
+
+
+def test_statistics() -> None:
+    frames = [sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")]
+    html = el.Pipeline(frames, lambda frame: frame).run()._repr_html_()
+    assert "<td>&lt;lambda&gt;</td><td>1</td>" in html
+    assert "<pre>source to end, ms: " in html
+
+
+def test_plugins_are_printed_as_a_table() -> None:
+    plugins = sb.installed_plugins()
+    first, *rows = str(plugins).splitlines()
+    assert first.split()[:3] == ["PLUGIN", "VERSION", "STATE"]
+    assert len(rows) == len(plugins)
+    assert "<td>cpu</td>" in plugins._repr_html_()  # type: ignore[attr-defined]  # a list
+
+
+def test_a_table_escapes_what_is_in_it() -> None:
+    html = table_as_html(["<a>"], [["<b>"]], "<c>")
+    assert all(f"&lt;{one}&gt;" in html for one in "abc")
+
+
+def test_meta_says_what_it_knows() -> None:
+    frame = sb.frame(np.zeros((4, 6), np.uint8), format="GRAY8")
+    assert repr(frame.meta) == "<FrameMeta GRAY8 6x4>"
+    frame.meta.pts, frame.meta.time_base = 5, Fraction(1, 90000)
+    frame.metadata["seen"] = True
+    frame.regions.append(sb.Region(0, 0, 1, 1))
+    assert repr(frame.meta) == (
+        "<FrameMeta GRAY8 6x4, pts 5 of 1/90000 s, metadata ['seen'], 1 region>"
+    )
+
+
+def test_running_says_what_runs() -> None:
+    frames = [sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")] * 2
+    with el.Pipeline(frames, lambda frame: frame).start(threads=0) as out:
+        next(out)
+        assert repr(out) == "<Running frames -> <lambda>: runs, 1 frames read>"
+    assert repr(out) == "<Running frames -> <lambda>: stopped, 1 frames read>"
+
+
+@pytest.mark.parametrize("how", ["get", "set", "len", "iterate"])
+def test_a_tensor_names_the_array(how: str) -> None:
+    tensor: Any = sb.tensor(np.zeros(3, np.uint8))
+    ways: dict[str, Any] = {
+        "get": lambda: tensor[0],
+        "set": lambda: tensor.__setitem__(..., 1),
+        "len": lambda: len(tensor),
+        "iterate": lambda: list(tensor),
+    }
+    with pytest.raises(TypeError, match=r"tensor\.native is the array, over the same bytes"):
+        ways[how]()
+    assert bool(tensor)
+    assert np.asarray(tensor).shape == (3,)
+
+
+@pytest.mark.parametrize("make", [sb.frame, sb.tensor, sb.wrap])
+def test_names_and_none_are_named_at_once(make: Any) -> None:
+    for name in ("a.mp4", Path("a.mp4")):
+        for _ in range(2):
+            with pytest.raises(UnsupportedObjectError, match=r"'a\.mp4' is a name.*ffmpeg\.source"):
+                make(name)
+    with pytest.raises(UnsupportedObjectError, match="None is neither a frame nor an array"):
+        make(None)
+    with pytest.raises(UnsupportedObjectError) as info:
+        make("rtsp://me:hunter2@10.0.0.7/live")
+    assert "hunter2" not in str(info.value)
