@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import samebytes as sb
-from samebytes._cli import main
+from samebytes._cli import bench, main
 from samebytes.benchmarks import (
     Benchmark,
     CannotMeasureError,
@@ -276,6 +276,26 @@ def test_a_row_says_whether_it_is_above_its_goal() -> None:
     assert not Row("p", "n", (1, 1), goal=1.5, ours=1.0, by_hand=1.0, ratio=1.0).above_goal
     assert Row("p", "n", (1, 1), goal_us=2, ours=3.0).above_goal
     assert not Row("p", "n", (1, 1), ours=3.0).above_goal
+
+
+@pytest.mark.parametrize(("load", "busy"), [(64.0, True), (0.0, False)])
+def test_the_table_says_which_goal_and_whether_the_machine_is_busy(
+    load: float, busy: bool, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    rows = [
+        Row("p", "slow", (1, 1), goal=1.5, ours=3.0, by_hand=1.0, ratio=3.0),
+        Row("p", "late", (1, 1), goal_us=2, ours=3.0),
+        Row("p", "well", (1, 1), goal=4, ours=3.0, by_hand=1.0, ratio=3.0),
+    ]
+    bench._print(rows)
+    out = capsys.readouterr().out
+    lines = {line.split()[0]: line for line in out.splitlines() if line and "," not in line}
+    assert lines["slow"].endswith("* 1.50 times")
+    assert lines["late"].endswith("* 2 us")
+    assert "*" not in lines["well"]
+    assert ("(load 64.0 on 2 cores)" in out) is busy
     fields = {"plugin": "p", "name": "n", "size": [1, 2], "spread": [1.0, 2.0]}
     assert row_of(fields).size == (1, 2)
 

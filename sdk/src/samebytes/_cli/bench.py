@@ -98,9 +98,12 @@ def _as_dict(row: Row) -> dict[str, object]:
 def _print(rows: list[Row]) -> None:
     measured = [row for row in rows if row.ours is not None]
     print(", ".join(f"{name} {value}" for name, value in _machine().items()))
-    print("Microseconds of one call, the least of many; *: above its goal.\n")
+    print("Microseconds of one call, the least of many; *: above its goal, which follows.")
+    if busy := _busy():
+        print(busy)
+    print()
     print_table(
-        ("what", "size", "samebytes", "by hand", "times", "spread", "copying", ""),
+        ("what", "size", "samebytes", "by hand", "times", "spread", "copying", "goal"),
         [_cells(row) for row in measured],
     )
     print()
@@ -123,7 +126,27 @@ def _cells(row: Row) -> tuple[str, ...]:
         _figure(row.ratio),
         spread,
         _figure(row.copying),
-        "*" if row.above_goal else "",
+        _missed(row),
+    )
+
+
+def _missed(row: Row) -> str:
+    """The goal of a row that is above it: a ratio, a time, or both; else ""."""
+    if not row.above_goal:
+        return ""
+    ratio = "" if row.goal is None else f" {row.goal:.2f} times"
+    time = "" if row.goal_us is None else f" {row.goal_us:g} us"
+    return f"*{ratio}{time}"
+
+
+def _busy() -> str:
+    """A line that says so where other programs keep the processor busy; else ""."""
+    load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
+    if load < cores + 1:  # this one is one of them
+        return ""
+    return (
+        f"Other programs use this machine (load {load:.1f} on {cores} cores): rows whose spread is "
+        "wide may be above their goals for that alone."
     )
 
 
