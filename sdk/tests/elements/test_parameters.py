@@ -17,7 +17,7 @@ import pytest
 import samebytes.elements as el
 from samebytes.errors import ParameterError
 
-from .pictures import frames
+from .pictures import add, frames
 
 
 class Color(Enum):
@@ -293,3 +293,12 @@ def test_a_pattern_in_place_of_the_function_is_refused() -> None:
     for decorator in (el.source, el.transform, el.inplace, el.sink):
         with pytest.raises(TypeError, match="name the argument"):
             decorator(el.Image("GRAY8"))  # type: ignore[call-overload]  # the test
+
+
+def test_a_wrong_parameter_is_named_at_once_by_type_checkers_too() -> None:
+    """A type: ignore that mypy does not need is an error of `dev.py lint`."""
+    with pytest.raises(ParameterError, match="'by' must be an int"):
+        add(by="7")  # type: ignore[arg-type]  # what is refused
+    with pytest.raises(ParameterError, match="did you mean 'by'"):
+        add(bye=7)  # type: ignore[call-arg]  # what is refused
+    assert add(by=7).parameters == {"by": 7}

@@ -27,3 +27,19 @@ with el.Pipeline(frames, draw()).start(threads=1) as out:
 source = el.create("ffmpeg.source", "video.mp4")
 with el.Pipeline(source, draw()).start() as running:
     print(running.statistics())
+
+
+# Elements made of functions have the parameters of these.
+@el.inplace
+def note(picture: sb.Frame, *, word: str = "seen") -> None:
+    picture.metadata[word] = True
+
+
+@el.source
+def pictures(*, count: int) -> list[sb.Frame]:
+    return [frame] * count
+
+
+assert_type(draw(), el.TransformInplace)
+assert_type(note(word="found"), el.TransformInplace)
+assert_type(pictures(count=1), el.Source)
