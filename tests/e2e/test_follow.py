@@ -38,6 +38,7 @@ SAMPLE = Path(__file__).parents[2] / "samples" / "follow.py"
 def packages() -> None:
     for package, command in (
         ("supervision", "pip install supervision==0.31.2"),
+        ("rich", "pip install rich"),
         ("trackers", "pip install --no-deps trackers==2.6.1"),
     ):
         try:
