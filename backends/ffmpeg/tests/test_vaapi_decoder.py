@@ -17,8 +17,11 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+import samebytes.elements as el
+import samebytes_ffmpeg
 from samebytes.errors import (
     ClosedError,
+    ElementError,
     MissingDependencyError,
     PoolTimeoutError,
     UnknownNameError,
@@ -232,6 +235,57 @@ def test_a_damaged_packet_is_an_error_and_the_next_is_decoded(
                 decoder.decode(bad)
         (frame,) = decoder.decode(second)
     assert same(frame, decoded_by_software(motion)[1])
+
+
+class TestSource:
+    def test_a_video_is_decoded_to_surfaces(self, motion: Path) -> None:
+        software = decoded_by_software(motion)
+        with samebytes_ffmpeg.open(motion, hwaccel="vaapi") as video:
+            assert video.info is not None
+            assert (video.info.memory, video.info.format) == ("ffmpeg:VAAPI", "NV12")
+            assert "decoded by VA-API on the default device" in video.how
+            count = 0
+            for count, frame in enumerate(video, 1):
+                assert frame.context.node == "ffmpeg:VAAPI"
+                assert frame.meta.pts == software[count - 1].pts
+                assert same(frame.native, software[count - 1])
+        assert count == FRAMES
+
+    def test_a_pipeline_seeks_and_ends(self, motion: Path) -> None:
+        seen: list[int | None] = []
+        source = el.create("ffmpeg.source", motion, hwaccel="vaapi", start=0.1)
+        pipeline = el.Pipeline(source, Notes(seen))
+        assert "decoded by VA-API" in pipeline.explain()
+        pipeline.run()
+        assert seen == [3, 4, 5]
+
+    def test_frames_that_are_kept(self, motion: Path) -> None:
+        with samebytes_ffmpeg.open(
+            motion, hwaccel="vaapi", extra_hw_frames=2, timeout=0.1
+        ) as video:
+            kept = [next(video), next(video)]
+            with pytest.raises(PoolTimeoutError, match="all 2 frames"):
+                next(video)
+            kept.clear()
+            assert next(video).meta.pts == 2
+
+    def test_what_the_driver_lacks(self, tmp_path: Path) -> None:
+        clip = write(tmp_path / "clip.mp4", codec="libx264")
+        with pytest.raises(ElementError, match="does not decode this h264 by VA-API"):
+            samebytes_ffmpeg.open(clip, hwaccel="vaapi")
+
+
+class Notes(el.Sink):
+    """Notes the times of frames on a device."""
+
+    takes = el.Image(memory="ffmpeg:VAAPI")
+
+    def __init__(self, seen: list[int | None]) -> None:
+        super().__init__()
+        self._seen = seen
+
+    def write(self, frame: sb.Frame[Any]) -> None:
+        self._seen.append(frame.meta.pts)
 
 
 def test_a_closed_decoder(stream: av.VideoStream) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from samebytes.elements import FrameInfo, Image
 
 from ._cuda_decoding import CUDADecoding
-from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
+from ._decoders import Decoding, SoftwareDecoding
 
 __all__ = ["Hwaccel", "choice", "offered"]
 
@@ -46,10 +46,9 @@ def choice(
     if hwaccel is None:
         return SoftwareDecoding()
     if hwaccel == "vaapi":
-        raise NoHardwareError(
-            "it does not decode by VA-API yet: give the packets of PyAV to "
-            "samebytes_ffmpeg.VAAPIDecoder, or decode in software"
-        )
+        from ._vaapi_decoding import VAAPIDecoding  # it looks for the system's FFmpeg
+
+        return VAAPIDecoding(device, extra_hw_frames=options["extra_hw_frames"])
     if hwaccel == "auto" and (wanted is None or wanted.memory != CUDADecoding.memory):
         why = "nobody says that the frames go to a GPU"
         if wanted is not None:

@@ -19,9 +19,9 @@ from samebytes.elements import FrameInfo, Timeline
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 from samebytes.plugins import without_secrets_in
 
-from .._avutil import AVFrame
+from .._hardware.frame import place_of
 from .._pixel_formats import image_format_named
-from .._pyav import container_being_opened, end_wait, fraction, frame_address
+from .._pyav import container_being_opened, end_wait, fraction
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
 
@@ -159,7 +159,8 @@ class Input:
         if found is not None:
             self._given(found)
         if found is not None and self._aspect is not None:
-            said = AVFrame.from_address(frame_address(found)).sample_aspect_ratio
+            avutil, address = place_of(found)
+            said = avutil.AVFrame.from_address(address).sample_aspect_ratio
             if not _is_rounded(self._aspect, said, found.width):
                 said[:] = self._aspect
         return found

@@ -157,6 +157,15 @@ class VAAPIDecoder:
             self._codec.flush_buffers(self._opened())
             return frames
 
+    def forget(self) -> None:
+        """Begin again: the next packet is from another place of the stream.
+
+        Raises:
+            ClosedError: the decoder was closed.
+        """
+        with self._lock:
+            self._codec.flush_buffers(self._opened())
+
     def close(self) -> None:
         """End the decoder. Frames that it gave stay as they are."""
         with self._lock:
