@@ -471,7 +471,7 @@ class Edge(MemoryMapper):
         "raise RuntimeError\n",
         "Mapper = 3\n",
         (
-            "from samebytes.plugins import MemoryMapper\nclass Mapper(MemoryMapper):\n"
+            "from samebytes import MemoryMapper\nclass Mapper(MemoryMapper):\n"
             "    def __init__(self, *args): raise RuntimeError('made')\n"
         ),
     ],

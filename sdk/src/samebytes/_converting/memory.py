@@ -9,11 +9,9 @@ from functools import partial
 from typing import Any
 
 from .._core.memory.frame import Frame
-from .._core.memory.info import TensorInfo
 from .._core.memory.meta import FrameMeta
-from .._core.native.arrays import arrays_in
 from .._core.owner.locks import Lock
-from .._cpu.context import CPU, allocate_pages, places_of_planes
+from .._cpu.context import CPU, allocate_pages, places_of_planes, planes_in
 from .._cpu.reused import ReusedFrames
 from ..formats import ImageInfo
 
@@ -39,8 +37,7 @@ def new_frame(image: ImageInfo, row_padding: int) -> Frame[Any]:
         layouts = image.plane_layouts(whole)
     offsets, nbytes = places_of_planes([p.span + _SLACK for p in layouts])
     storage = allocate_pages(nbytes)
-    infos = (TensorInfo(p.dtype, p.shape, p.strides) for p in layouts)
-    native = arrays_in(storage, zip(infos, offsets, strict=True))
+    native = planes_in(storage, layouts, offsets)
     return Frame.owned(native, CPU, FrameMeta(image), storage)
 
 

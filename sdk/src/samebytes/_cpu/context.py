@@ -7,7 +7,7 @@ import ctypes
 import errno
 import mmap
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._core.edges.context import HostContext
 from .._core.memory.frame import Frame
 from .._core.memory.info import TensorInfo
 from .._core.memory.meta import FrameMeta
-from .._core.native.arrays import array_in, arrays_in
+from .._core.native.arrays import array_in, placed
 from .._core.native.pointers import data_address
 from .._core.owner.storage import Storage
 from .._dtypes import BY_NUMPY
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from typing import Self, Unpack
 
     from .._core.memory.meta import FrameSays
+    from ..formats import PlaneLayout
 
 __all__ = [
-    "CPU", "CpuContext", "allocate_pages", "places_of_planes", "wrap_array", "wrap_exported",
+    "CPU", "CpuContext", "allocate_pages", "places_of_planes", "planes_in", "wrap_array",
+    "wrap_exported",
 ]  # fmt: skip
 
 
@@ -102,9 +104,19 @@ class CpuContext(HostContext[CpuTensor]):
         layouts = image.plane_layouts()
         offsets, nbytes = places_of_planes([p.span for p in layouts])
         storage = allocate_pages(nbytes, zeroed=zeroed)
-        infos = (TensorInfo(p.dtype, p.shape, p.strides) for p in layouts)
-        native = arrays_in(storage, zip(infos, offsets, strict=True))
+        native = planes_in(storage, layouts, offsets)
         return Frame.owned(native, self, FrameMeta(image), storage)
+
+
+def planes_in(
+    storage: Storage, layouts: Sequence[PlaneLayout], offsets: Sequence[int]
+) -> tuple[np.ndarray[Any, Any], ...]:
+    """The arrays of a frame's planes in the bytes of one storage, at their offsets."""
+    memory = np.asarray(storage)
+    pairs = zip(layouts, offsets, strict=True)
+    return tuple(
+        [placed(memory, TensorInfo(p.dtype, p.shape, p.strides), offset) for p, offset in pairs]
+    )
 
 
 # Vector code (FFmpeg's scaler, for one) reads up to a register past the last pixel.

@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..memory.info import TensorInfo
 from ..owner.storage import Storage
 
-if TYPE_CHECKING:
-    pass
-
-
-__all__ = ["array_in", "arrays_in", "pinned_array"]
+__all__ = ["array_in", "pinned_array", "placed"]
 
 
 _NO_BYTES = np.empty(0, np.uint8)
@@ -47,26 +42,11 @@ def array_in(storage: Storage, info: TensorInfo, offset: int = 0) -> np.ndarray[
     Raises:
         ValueError: the array would reach outside of the storage.
     """
-    return _placed(np.asarray(storage) if storage.address else _NO_BYTES, info, offset)
+    return placed(np.asarray(storage) if storage.address else _NO_BYTES, info, offset)
 
 
-def arrays_in(
-    storage: Storage, places: Iterable[tuple[TensorInfo, int]]
-) -> tuple[np.ndarray[Any, Any], ...]:
-    """The arrays of several layouts in the bytes of one storage, such as the planes of a frame.
-
-    Args:
-        storage: as for `array_in`.
-        places: the layout of each, and its offset in bytes.
-
-    Raises:
-        ValueError: one of them would reach outside of the storage.
-    """
-    memory = np.asarray(storage) if storage.address else _NO_BYTES
-    return tuple([_placed(memory, info, offset) for info, offset in places])
-
-
-def _placed(memory: np.ndarray[Any, Any], info: TensorInfo, offset: int) -> np.ndarray[Any, Any]:
+def placed(memory: np.ndarray[Any, Any], info: TensorInfo, offset: int) -> np.ndarray[Any, Any]:
+    """As `array_in`, in the bytes of a storage as `numpy.asarray(storage)` gives them."""
     if info.dtype.packed:
         if info.nbytes and not 0 <= offset <= memory.size - info.nbytes:  # a slice would be short
             raise ValueError(_outside(info, offset, (0, info.nbytes), memory))
