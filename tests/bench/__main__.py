@@ -73,6 +73,9 @@ def main() -> None:
         print_rows("A frame to another process, in turns", rows)
         if options.write:
             PAGE.write_text(with_table(PAGE.read_text(), ring_table(rows)))
+        from .ring_rivals import rival_rows
+
+        print_rows("The ring beside iceoryx2 and shared memory by hand, in turns", rival_rows())
     if "demo" in chosen:
         from .pipeline import pipeline_rows
 

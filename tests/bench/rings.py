@@ -27,7 +27,7 @@ __all__ = ["PAGE", "ring_rows", "ring_table", "with_table"]
 PAGE = Path(__file__).parents[2] / "docs/reference/ring.md"
 """The page with the table."""
 _BEGIN = "<!-- written by: python3 dev.py bench rings --write -->\n"
-_END = "\n## What send() does"
+_END = "\n### Beside iceoryx2"
 
 _ROUNDS = 20
 # As in a stream: frames of one way follow each other, and the first few of them warm up.

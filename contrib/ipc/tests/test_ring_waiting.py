@@ -17,6 +17,7 @@ import pytest
 
 from samebytes.errors import ClosedError
 from samebytes_ipc import EndOfStreamError, RingTimeoutError, RingWriter
+from samebytes_ipc._ring import calls
 from samebytes_ipc._ring import reader as reading
 from samebytes_ipc._ring.connection import Connection
 from samebytes_ipc._sockets.waiting import LONGEST_LOOK
@@ -228,3 +229,26 @@ def test_a_signal_handler_reads_while_its_thread_waits_for_a_writer(tmp_path: Pa
         assert found == [5, 6]
         assert reader.statistics.writers == 2
         reader.close()
+
+
+def test_a_dropped_frame_wakes_the_call_that_waits_for_its_slot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And nobody else: what is dropped while nobody waits causes no event."""
+    monkeypatch.setattr(calls, "_NAP", 60.0)
+    with RingWriter(slots=2, shape=(4,), memory="memfd") as writer:
+        held = [writer.acquire(), writer.acquire()]
+        held.pop()
+        assert select.select([writer.fileno()], [], [], 0) == ([], [], [])
+        held.append(writer.acquire())
+        found: list[object] = []
+        thread = threading.Thread(target=lambda: found.append(writer.acquire(60)))
+        thread.start()
+        wait_until(lambda: bool(writer._server.waiting))
+        held.pop()
+        thread.join(10)
+        assert found
+        assert not writer._server.waiting
+        with pytest.raises(RingTimeoutError):
+            writer.acquire(0)
+        assert not writer._server.waiting

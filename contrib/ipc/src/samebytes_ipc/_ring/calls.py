@@ -85,14 +85,21 @@ class Calls:
             ClosedError: as of `check`.
         """
         deadline = time.monotonic() + seconds
-        while True:
-            with self, self.lock:
-                self.check()
-                self.server.serve()
-                got = found()
-            if got is not None:
-                return got
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise error()
-            self.server.poll(min(left, _NAP))
+        me, waiting = object(), self.server.waiting
+        try:
+            while True:
+                with self, self.lock:
+                    self.check()
+                    self.server.serve()
+                    got = found()
+                if got is not None:
+                    return got
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise error()
+                if me in waiting:
+                    self.server.poll(min(left, _NAP))
+                else:  # and look again: what is dropped from now on wakes this thread
+                    waiting.add(me)
+        finally:
+            waiting.discard(me)

@@ -45,8 +45,8 @@ class Pool:
         self._calls = calls
         self._memory = memory
         self._drops = drops
-        # Of each slot and kind of frame, until the slot has another one.
-        self._planes: dict[tuple[int, int, SlotLayout], tuple[DMAPlane, ...]] = {}
+        # Of each slot's memory and kind of frame, until the slot has another one.
+        self._planes: dict[int, tuple[int, SlotLayout, tuple[DMAPlane, ...]]] = {}
 
     def acquire(self, slot_layout: SlotLayout, seconds: float) -> Any:
         """A free slot as a frame or tensor; its memory is replaced if it is too small.
@@ -63,14 +63,17 @@ class Pool:
             slot.put(allocate(self._memory, slot_layout.nbytes))
         buffer = slot.buffer
         assert buffer is not None
-        use = SlotUse(buffer, partial(_ended, mine, self._calls.server.wake), slot)
-        key = (slot.number, slot.version, slot_layout)
-        planes = self._planes.get(key)
-        if planes is None:
+        use = SlotUse(buffer, partial(_ended, mine, self._calls.server.dropped), slot)
+        known = self._planes.get(slot.number)
+        if (
+            known is not None
+            and known[0] == slot.version
+            and (known[1] is slot_layout or known[1] == slot_layout)
+        ):
+            planes = known[2]
+        else:
             planes = slot_layout.planes_in(buffer)
-            for old in [k for k in list(self._planes) if k[0] == slot.number]:
-                self._planes.pop(old, None)
-            self._planes[key] = planes
+            self._planes[slot.number] = slot.version, slot_layout, planes
         lent = buffer.lent(use, readonly=False)
         return slot_layout.item_over(tuple(plane.moved_to(lent) for plane in planes), use)
 
@@ -172,7 +175,7 @@ class Pool:
         )
 
 
-def _ended(users: list[User], wake: Callable[[], object]) -> None:
+def _ended(users: list[User], dropped: Callable[[], object]) -> None:
     # If a signal handler comes before this, they end with what refers to them.
     users.clear()
-    wake()
+    dropped()

@@ -8,7 +8,7 @@ import select
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from samebytes import Fd
@@ -51,6 +51,7 @@ class Server:
         accepted: the number of the latest frame, 0 before the first.
         departures: of the last readers that are gone.
         over: memory of others that readers are done with. The caller drops it, without its lock.
+        waiting: one object for each call that waits for a slot.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Server:
     ) -> None:
         self.accepted = 0
         self.over: deque[object] = deque()
+        self.waiting: set[object] = set()
         self.departures: deque[Departure] = deque(maxlen=_MOST_DEPARTURES)
         self._gone = ReaderStatistics(0)
         self._most_readers = most_readers
@@ -95,6 +97,11 @@ class Server:
     def wake(self) -> None:
         """End a poll(), from any thread."""
         write(self._wake)
+
+    def dropped(self) -> None:
+        """A frame of this process has ended. Called by a finalizer, in any thread."""
+        if self.waiting:
+            self.wake()
 
     def poll(self, seconds: float) -> None:
         """Wait until there is something to do."""
@@ -150,14 +157,15 @@ class Server:
         if self._full_until is not None and time.monotonic() >= self._full_until:
             self._listen(True)
         wake = -1 if self._wake is None else self._wake.fileno()
-        for number, _ in self._epoll.poll(0):
+        events = [number for number, _ in self._epoll.poll(0)]
+        for number in events:
             if number == wake:
                 with suppress(BlockingIOError):
                     os.eventfd_read(number)
             elif self._listener is not None and number == self._listener.fileno():
                 self._accept(self._listener)
             elif (reader := self._by_number.get(number)) is not None:
-                self._look_at(reader)
+                self._look_at(reader, events)
         for each in self._readers.copy():
             if each.pending:
                 self._send_to(each)
@@ -328,9 +336,13 @@ class Server:
                 self._epoll.register(reader.pidfd.fileno(), select.EPOLLIN)
         return self._most_held(taking_part + 1)
 
-    def _look_at(self, reader: RemoteReader) -> None:
-        # Asked before its packets are taken: what an ended process gave back is all there.
-        gone = reader.is_gone()
+    def _look_at(self, reader: RemoteReader, events: Sequence[int] | None = None) -> None:
+        # Asked before its packets are taken: what an ended process gave back is all there. Its
+        # pidfd is among those whose events came, since it has joined.
+        if events is None or reader.pidfd is None or not reader.joined:
+            gone = reader.is_gone()
+        else:
+            gone = reader.pidfd.fileno() in events
         self._uncounted = True
         try:
             stays = reader.take_packets(self._welcome)

@@ -244,6 +244,8 @@ class RingWriter:
     def fileno(self) -> int:
         """The descriptor that becomes readable when serve() has something to do, for event loops.
 
+        A frame that this process drops is nothing to do, though its slot is free then.
+
         Raises:
             ClosedError: the ring was closed, or belongs to the parent process.
         """
