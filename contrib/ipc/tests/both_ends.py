@@ -52,9 +52,10 @@ def join(writer: RingWriter, **options: Any) -> RingReader:
 def connect(writer: RingWriter, address: str, **options: Any) -> RingReader:
     """A reader in this process that looks for the writer itself."""
     made: list[RingReader] = []
+    before = len(writer.statistics.readers)
     connecting = threading.Thread(target=lambda: made.append(RingReader(address, **options)))
     connecting.start()
-    writer.wait_for_readers(1, timeout=20)
+    writer.wait_for_readers(before + 1, timeout=20)
     connecting.join()
     return made[0]
 

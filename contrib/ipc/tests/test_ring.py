@@ -23,7 +23,7 @@ from samebytes_ipc import (
     RingWriter,
 )
 
-from .both_ends import join, pair, ring, sent, value_of
+from .both_ends import connect, join, pair, ring, sent, value_of
 
 
 def test_a_frame_arrives_with_all_that_it_has() -> None:
@@ -132,6 +132,49 @@ def test_a_reader_that_joins_late() -> None:
         assert [value_of(early.read()) for _ in range(4)] == [0, 1, 2, 3]
         assert late.statistics.missed == 0
         late.close()
+
+
+@pytest.mark.parametrize("frames", [0, 1])
+def test_a_reader_that_joins_after_the_last_frame_reads_the_next_ring(
+    frames: int, address: str
+) -> None:
+    """An empty stream would be what it gets else, by chance; one that was empty is one."""
+    with RingWriter(address, format="GRAY8", width=16, height=8, timeout=20) as writer:
+        first = connect(writer, address, timeout=20)
+        for _ in range(frames):
+            writer.send(writer.acquire())
+        late = connect(writer, address, timeout=20)
+        closing = threading.Thread(target=writer.close)
+        closing.start()
+        assert len(list(first)) == frames
+        closing.join()
+    if not frames:
+        assert late.read() is None
+        return
+    with RingWriter(address, format="GRAY8", width=16, height=8, timeout=20) as writer:
+        found: list[Any] = []
+        reading = threading.Thread(target=lambda: found.extend(late))
+        reading.start()
+        writer.wait_for_readers(1)
+        writer.send(writer.acquire())
+        closing = threading.Thread(target=writer.close)
+        closing.start()
+        reading.join(60)
+        closing.join()
+        assert len(found) == 1
+        found.clear()
+    assert late.statistics.writers == 2
+
+
+def test_a_reader_that_is_too_late_for_the_only_ring() -> None:
+    """Nobody connects a socket again, so it gets the end."""
+    with RingWriter(format="GRAY8", width=16, height=8) as writer:
+        writer.send(writer.acquire())
+        late = join(writer)
+        closing = threading.Thread(target=writer.close)
+        closing.start()
+        assert late.read() is None
+        closing.join()
 
 
 def test_too_many_readers() -> None:

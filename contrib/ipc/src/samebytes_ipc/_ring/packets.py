@@ -15,6 +15,7 @@ __all__ = [
     "END",
     "FRAME",
     "JOIN",
+    "LATE",
     "LAYOUT",
     "LEAVE",
     "MAX_LAYOUTS",
@@ -47,7 +48,7 @@ VERSION = 1
 _MAGIC = b"SBRG"
 
 # From the writer.
-WELCOME, REFUSED, SLOT, LAYOUT, FRAME, END = b"WRSLFE"
+WELCOME, REFUSED, SLOT, LAYOUT, FRAME, END, LATE = b"WRSLFET"
 # From a reader.
 JOIN, DONE, LEAVE = b"JDX"
 

@@ -38,6 +38,7 @@ from .inbox import TakenError
 from .packets import (
     END,
     FRAME,
+    LATE,
     LAYOUT,
     MAX_SLOTS,
     REFUSED,
@@ -262,8 +263,8 @@ class RingReader:
                 raise
             if frame is not None:
                 return frame
-            if packet[1][0] == END:  # it stays there, as long as this connection
-                return self._lost(connection, closed=True)
+            if packet[1][0] in (END, LATE):  # it stays there, as long as this connection
+                return self._lost(connection, closed=True, late=packet[1][0] == LATE)
 
     def _take(self, connection: Connection, number: int, packet: bytes, fds: list[Fd]) -> Any:
         kind = packet[0]
@@ -279,7 +280,7 @@ class RingReader:
         if kind == LAYOUT:
             connection.received.put_layout(*unpack_layout(packet))
             connection.inbox.take(number)
-        elif kind == END:
+        elif kind == END or (kind == LATE and not connection.sequence):
             if len(packet) != 1:
                 raise MessageError("end", f"has {len(packet)} bytes, not 1")
         else:
@@ -306,11 +307,17 @@ class RingReader:
         self._received += 1
         return frame
 
-    def _lost(self, connection: Connection, *, closed: bool) -> Any:
-        """The writer has ended: wait for the next one, or say so."""
-        self._ended = not self._live  # first: without a connection another thread makes one
+    def _lost(self, connection: Connection, *, closed: bool, late: bool = False) -> Any:
+        """The writer has ended: wait for the next one, or say so.
+
+        Args:
+            closed: it said so.
+            late: this reader joined after its last frame: as if it had come a moment later.
+        """
+        next_ = self._live or (late and not isinstance(self._address, _Mark | None))
+        self._ended = not next_  # first: without a connection another thread makes one
         self._give_up(connection)
-        if self._live:
+        if next_:
             return _NOTHING
         if closed:
             return None

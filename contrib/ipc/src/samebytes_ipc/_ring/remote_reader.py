@@ -23,6 +23,7 @@ from .packets import (
     DONE,
     END,
     JOIN,
+    LATE,
     LEAVE,
     MAX_SLOTS,
     MOST_FROM_READER,
@@ -244,15 +245,21 @@ class RemoteReader:
             self._lose(list(self.held))
             self._forget_pending()
 
-    def finish(self) -> None:
+    def finish(self, frames: int) -> None:
         """Tell it that the stream has ended, if it was sent everything and there is room.
+
+        One that joined after the last frame was too late for this stream, and gets another word.
+
+        Args:
+            frames: how many the stream had.
 
         Raises:
             OSError: it is gone.
         """
         if not (self.pending or self.finished):
+            late = frames and not self.statistics.offered
             noted = partial(setattr, self, "finished")
-            send_packet(self.sock, bytes([END]), (), [noted], [True])
+            send_packet(self.sock, bytes([LATE if late else END]), (), [noted], [True])
 
     def without_pending(self) -> ReaderStatistics:
         """Drop what it awaits at the ring's end, and return its counts; it keeps what it has."""

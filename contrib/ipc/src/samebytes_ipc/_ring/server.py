@@ -243,7 +243,7 @@ class Server:
             self._depart(reader, "too late")  # it looks for the next writer
         for reader in list(self.joined()):
             try:
-                reader.finish()
+                reader.finish(self.accepted)
             except OSError as error:
                 self._cannot_send(reader, error)
         return all(reader.finished for reader in self.joined())
