@@ -167,7 +167,8 @@ def is_surface(source: Source) -> bool:
         raise LayoutError(
             f"the GPU plugin takes images and surfaces as NV12 or I420 of even size, and of "
             f"limited range, and these are {source.info} of {source.range} range: pass resize=, as "
-            "samebytes_opencv.resize, which reads them on the CPU, or map the frame to buffers"
+            "samebytes_opencv.resize, which reads them on the CPU, or the frame as buffers, which "
+            'frame.map("opencl") gives'
         )
     return True
 

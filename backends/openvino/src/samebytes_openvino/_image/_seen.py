@@ -72,7 +72,8 @@ class Meaning:
         if matrix is None and info.format.color_model == "yuv":
             raise LayoutError(
                 f"{info.format} of the matrix {said!r} cannot be converted to RGB inside a model, "
-                f"only of {', '.join(NAMES)}: convert the frame first, or pass color_matrix="
+                f"only of {', '.join(NAMES)}: pass color_matrix= of the nearest one, or give it "
+                "RGB frames of a program that converts them"
             )
         return matrix or "BT.601", self.range or range_
 
