@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames uploaded by FFmpeg to VA surfaces, on the GPU by VAContext and on the NPU by DMA-BUF."""
+"""Frames that FFmpeg uploads to VA surfaces, or that VA-API decodes and scales, on the GPU by
+VAContext and on the NPU by DMA-BUF."""
 
 from __future__ import annotations
 
@@ -33,16 +34,15 @@ def _devices(device: Callable[..., None]) -> None:
         )
 
 
-@pytest.fixture
-def video(tmp_path: Path) -> Path:
+def write_video(path: Path, codec: str, pixels: str, width: int, height: int) -> Path:
     """A few frames that differ."""
-    path = tmp_path / "video.mp4"
     random = np.random.default_rng(5)
     with av.open(str(path), "w") as container:
-        stream = container.add_stream("libx264", rate=30)
-        stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+        stream = container.add_stream(codec, rate=30)
+        assert isinstance(stream, av.VideoStream)
+        stream.width, stream.height, stream.pix_fmt = width, height, pixels
         for number in range(FRAMES):
-            frame = av.VideoFrame(WIDTH, HEIGHT, "yuv420p")
+            frame = av.VideoFrame(width, height, pixels)
             for plane in frame.planes:
                 plane.update(random.integers(16, 236, plane.buffer_size, np.uint8).tobytes())
             frame.pts, frame.time_base = number, Fraction(1, 30)
@@ -72,14 +72,27 @@ def sums() -> Any:
     return model
 
 
-def test_gpu_and_npu_read_what_was_uploaded(
-    run_program: Callable[..., str], video: Path, picture: Any, sums: Any, tmp_path: Path
+@pytest.mark.parametrize(
+    ("program", "video"),
+    [
+        ("uploaded_frames.py", ("libx264", "yuv420p", WIDTH, HEIGHT)),
+        ("decoded_frames.py", ("mjpeg", "yuvj420p", 2 * WIDTH, 2 * HEIGHT)),
+    ],
+)
+def test_gpu_and_npu_read_what_was_uploaded_or_decoded_and_scaled(
+    run_program: Callable[..., str],
+    program: str,
+    video: tuple[Any, ...],
+    picture: Any,
+    sums: Any,
+    tmp_path: Path,
 ) -> None:
+    path = write_video(tmp_path / "video.mkv", *video)
     openvino.save_model(picture, tmp_path / "gpu.xml", compress_to_fp16=False)
     openvino.save_model(sums, tmp_path / "npu.xml")
     report, output = tmp_path / "report", tmp_path / "output.npz"
     run_program(
-        "uploaded_frames.py", video, tmp_path / "gpu.xml", tmp_path / "npu.xml", FRAMES, output,
+        program, path, tmp_path / "gpu.xml", tmp_path / "npu.xml", FRAMES, output,
         SOFTVA_REPORT=report,
     )  # fmt: skip
     found = np.load(output)

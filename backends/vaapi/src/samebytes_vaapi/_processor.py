@@ -70,8 +70,13 @@ class Processor:
     def _made(self, display: NativeDisplay, what: str, *arguments: Any) -> c_uint32:
         cell = c_uint32(va.VA_INVALID_ID)
         resources = display.resources
-        # A context is destroyed before its config.
-        self._owner = Storage(partial(resources.destroy_other, cell), keep=self._owner)
+        # A context is destroyed before its config. At exit, a display of somebody else's that is
+        # kept here is still there, and may end afterwards.
+        self._owner = Storage(
+            partial(resources.destroy_other, cell),
+            keep=self._owner,
+            at_exit=display.keep is not None,
+        )
         resources.add_other(cell, f"vaDestroy{what}")
         display.call(f"vaCreate{what}", *arguments, byref(cell))
         return cell
