@@ -123,7 +123,7 @@ def choose(
         asked = spec.gives in ("cpu", memory) or by is not None
         try:
             there = route(origin, spec.node, level="frame", format=source.image.format, copy=copy)
-        except RouteError as error:
+        except (RouteError, PluginError) as error:  # no way there, or no such device here
             if not asked:
                 continue
             reasons[spec] = str(error)
@@ -155,7 +155,7 @@ def device_of(origin: Frame[Any] | Context) -> str | None:
     """The node of the device that a frame is on, if a converter gives such pictures."""
     for _, spec in tables().converters:
         if spec.gives != "cpu":
-            with suppress(RouteError):
+            with suppress(RouteError, PluginError):
                 if _is_there(route(origin, spec.node, level="frame")):
                     return spec.gives
     return None
