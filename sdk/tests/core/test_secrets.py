@@ -52,6 +52,11 @@ def _escaped_bare(text: str) -> str:
         ("http://c/x?key={}#1", "http://c/x?key=..."),
         ("s3://b/x?X-Amz-Signature={}&a=b", "s3://b/x?X-Amz-Signature=...&a=..."),
         ("rtmp://a.example.com/live2/{}", "rtmp://a.example.com/live2/..."),
+        ("rtmp://a.example.com/{}", "rtmp://a.example.com/..."),
+        ("cannot open 'rtmp://a/{}': gone", "cannot open 'rtmp://a/...': gone"),
+        ("sshpass -p {} ssh c", "sshpass -p ... ssh c"),
+        ("curl -u admin:{} http://c/", "curl -u admin:... http://c/"),
+        ("curl --user 'admin:{}' http://c/", "curl --user 'admin:...' http://c/"),
         ("rtspsrc user-id=me user-pw={} ! fakesink", "rtspsrc user-id=me user-pw=... ! fakesink"),
         ('rtspsrc user-pw="a {} b" ! x', "rtspsrc user-pw=... ! x"),
         ("rtspsrc user-pw = (string)'a {}' ! x", "rtspsrc user-pw = (string)... ! x"),
@@ -325,3 +330,20 @@ def test_errors_of_ours_say_none(error: SamebytesError) -> None:
     error.add_note(f"seen at rtsp://me:{SECRET}@c")
     assert SECRET not in f"{error} {error!r} {vars(error)}"
     assert "..." in str(error)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rtmp://a/live", "rtmp://a/", "ssh -p 22 c", "docker run -p 8080:80 c", "mkdir -p ./a/b",
+        "pytest -p no:cacheprovider", "curl -u admin http://c/", "-pix_fmt yuv420p",
+    ],
+)  # fmt: skip
+def test_options_and_applications_without_a_secret(text: str) -> None:
+    assert without_secrets(text) is text
+    assert without_secrets(text.split()) == text.split()
+
+
+def test_arguments_of_commands() -> None:
+    assert without_secrets(["sshpass", "-p", SECRET, "ssh"]) == ["sshpass", "-p", "...", "ssh"]
+    assert without_secrets(["curl", "-u", f"a:{SECRET}"]) == ["curl", "-u", "a:..."]

@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ._options import without_options
 from ._words import (
+    HARMLESS_APPLICATIONS,
     HARMLESS_HEADERS,
     HARMLESS_IN_QUERIES,
     LINES,
@@ -37,6 +39,9 @@ def harmless_text(text: str) -> str:
         found = _QUERY.sub(lambda match: f"?{_query(match[1])}", found)
     if "rtmp" in lower:
         found = _KEY_OF_STREAM.sub(rf"\1{MASK}", found)
+        found = _ONE_SEGMENT.sub(_one_segment, found)
+    if "-p" in lower or "-u" in lower:
+        found = without_options(found)
     if "property " in lower:
         found = _PROPERTY.sub(_property, found)
     found = _values(found)
@@ -92,6 +97,7 @@ _NAME_IN_QUERY = re.compile(r"[\w.%~$\[\]-]{1,40}")
 _KEY_OF_STREAM = re.compile(
     r"""(\brtmp\w*:/{1,2}[^/\s]+/[^/\s]+/|\brtmp2\w*\b[^!\n]{0,500}?\bstream\s*=\s*)[^\s'"?]+"""
 )
+_ONE_SEGMENT = re.compile(r"""(\brtmp\w*:/{1,2}[^/\s]+/)([^/\s'"?&;]+)(?=[\s'"?]|$)""")
 _AFTER = "'\")]}>,.;:\\"
 
 
@@ -110,6 +116,15 @@ def _in_address(rest: str, whole: bool) -> str:
         rest = f"{MASK}@{host}"
     path, mark, query = rest.partition("?")
     return _IN_PATH.sub(_part_of_path, path) + mark + _query(query)
+
+
+def _one_segment(match: re.Match[str]) -> str:
+    """A path of one word is the name of an application, or the key of a stream."""
+    before, word = match.groups()
+    name = word.rstrip(_AFTER)
+    if not name or name.lower() in HARMLESS_APPLICATIONS:
+        return match[0]
+    return f"{before}{MASK}{word[len(name) :]}"
 
 
 def _part_of_path(match: re.Match[str]) -> str:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import ParseResult, SplitResult, urlparse, urlsplit
 
+from ._options import harmless_option
 from ._texts import harmless_address, harmless_headers, harmless_text
 from ._words import MASK, is_of_headers, is_secret
 
@@ -32,10 +33,7 @@ def harmless(value: Any) -> Any:
         return shown_of if any(shown_of[key] is not value[key] for key in shown_of) else value
     if type(value) in (list, tuple):
         before = [None, *value]  # as ["ffmpeg", "-passphrase", "..."]
-        items = [
-            _named(option[1:] if isinstance(option, str) and option[:1] == "-" else None, one)
-            for option, one in zip(before, value, strict=False)
-        ]
+        items = [_behind(option, one) for option, one in zip(before, value, strict=False)]
         changed = any(one is not was for one, was in zip(items, value, strict=True))
         return type(value)(items) if changed else value
     if isinstance(value, SplitResult | ParseResult):
@@ -50,6 +48,15 @@ def harmless(value: Any) -> Any:
         members = {harmless(one) for one in value}
         return value if members == value else type(value)(members)
     return value
+
+
+def _behind(option: Any, value: Any) -> Any:
+    """Return what may be shown of what follows an argument of a command, as -passphrase."""
+    if not isinstance(option, str) or option[:1] != "-":
+        return harmless(value)
+    if isinstance(value, str) and (found := harmless_option(option, value)) != value:
+        return found
+    return _named(option[1:], value)
 
 
 def _named(name: object, value: Any) -> Any:

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 __all__ = [
+    "HARMLESS_APPLICATIONS",
     "HARMLESS_HEADERS",
     "HARMLESS_IN_QUERIES",
     "LINES",
@@ -31,6 +32,8 @@ HARMLESS_IN_QUERIES = _words(
     reuse rotation rtsp_transport size stream streamtype subtype tcp timeout track transport ttl
     udp unicast video width"""
 )
+
+HARMLESS_APPLICATIONS = _words("app broadcast cam camera hls live live2 publish show stream tv vod")
 
 HARMLESS_HEADERS = _words(
     """accept accept-encoding accept-language accept-ranges cache-control connection content-length
@@ -62,7 +65,7 @@ LINES = ("authorization", "cookie")
 # A text without any of these has no secret.
 _HINTS = (*(one for one in {*_WORDS, *_PARTS, *_ENDS}
             if not any(other in one for other in {*_WORDS, *_PARTS, *_ENDS} - {one})),
-          "sess", "header", "rtmp", "srtp", "post", "://", "?", "@", "%")  # fmt: skip
+          "sess", "header", "rtmp", "srtp", "post", "://", "?", "@", "%", "-p", "-u")  # fmt: skip
 
 
 def is_harmless(text: str) -> bool:
