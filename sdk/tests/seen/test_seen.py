@@ -122,7 +122,7 @@ def test_meta_says_what_it_knows() -> None:
     frame.metadata["seen"] = True
     frame.regions.append(sb.Region(0, 0, 1, 1))
     assert repr(frame.meta) == (
-        "<FrameMeta GRAY8 6x4, pts 5 of 1/90000 s, metadata ['seen'], 1 region>"
+        "<FrameMeta GRAY8 6x4, pts=5, time_base=1/90000, metadata=['seen'], regions=1>"
     )
 
 

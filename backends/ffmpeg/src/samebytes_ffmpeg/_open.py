@@ -71,7 +71,10 @@ def open(url: Path | str, **parameters: Any) -> Video:
     Args:
         url: a file, or what FFmpeg opens.
         parameters: those of `FFmpegSource`. With hwaccel="auto" it is decoded in software, as
-            nobody says where the frames go: ask for the device.
+                nobody says where the frames go: ask for the device.
+
+    Returns:
+        The video, which is iterated once and closed by a `with` block.
 
     Raises:
         ElementError: it cannot be opened, or not by that device.

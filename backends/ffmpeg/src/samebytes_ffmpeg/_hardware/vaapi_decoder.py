@@ -86,9 +86,7 @@ class VAAPIDecoder:
             raise ValueError(f"extra_hw_frames={extra_hw_frames}: at least one frame is given")
         name = stream.codec_context.codec.canonical_name
         self.device = _device(device)
-        match self.device:
-            case VAAPIDevice(library=avutil):
-                self._avutil: Libavutil = avutil
+        self._avutil: Libavutil = self.device.library
         self._codec = libavcodec_of(self._avutil)
         decoder = self._codec.decoder(name, "vaapi") if name in _CODECS else None
         if decoder is None:
@@ -146,7 +144,7 @@ class VAAPIDecoder:
             return list(self._decoded(data))
 
     def flush(self) -> list[Any]:
-        """End the stream: the frames that were still to come. The decoder can begin another one.
+        """The frames that were still to come when the stream ended. It can decode another one.
 
         Raises:
             ClosedError, PoolTimeoutError, UnsupportedObjectError: as decode().

@@ -101,13 +101,11 @@ class FrameMeta:
     def __repr__(self) -> str:
         words = [str(self.info or "tensors")]
         if self.pts is not None:
-            unit = "" if self.time_base is None else f" of {self.time_base} s"
-            words.append(f"pts {self.pts}{unit}")
+            words.append(f"pts={self.pts}, time_base={self.time_base}")
         if self.metadata:
-            words.append(f"metadata {sorted(map(str, self.metadata))}")
+            words.append(f"metadata={sorted(map(str, self.metadata))}")
         if self.regions:
-            count = len(self.regions)
-            words.append("1 region" if count == 1 else f"{count} regions")
+            words.append(f"regions={len(self.regions)}")
         return f"<{type(self).__name__} {', '.join(words)}>"
 
 

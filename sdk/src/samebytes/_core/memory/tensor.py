@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from ..._dtypes import DType
 from ..._exchange import as_array, as_capsule
+from ..._no_elements import NoElements
 from ...errors import NotHostVisibleError
 from ..edges.edge import Access, map_in_order
 from ..native.pointers import data_address
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 
-class Tensor(Holder):
+class Tensor(NoElements, Holder):
     """One array in one memory type.
 
     A backend subclasses this for its memory type and overrides `_describe`, `_handle`,
@@ -242,20 +243,6 @@ class Tensor(Holder):
             route = self.context.compile_route("tensor", target, access, copy, self)
         return route(self)
 
-    if not TYPE_CHECKING:  # a type checker says so itself
-
-        def __getitem__(self, _: Any) -> Any:
-            raise TypeError(_why_no_elements(self, "is not indexed"))
-
-        def __setitem__(self, _: Any, value: Any) -> None:
-            raise TypeError(_why_no_elements(self, "is not indexed"))
-
-        def __len__(self) -> int:
-            raise TypeError(_why_no_elements(self, "has no len()"))
-
-        def __bool__(self) -> bool:
-            return True  # of an object, as ever: without this it would be asked for its len()
-
     def host_array(self) -> np.ndarray[Any, Any]:
         """The bytes as a numpy array that keeps them alive, without a copy.
 
@@ -344,10 +331,3 @@ else:
         __class_getitem__ = classmethod(GenericAlias)
 
     TypedContext = TypedFrame
-
-
-def _why_no_elements(tensor: Any, what: str) -> str:
-    """Explain what has the elements: a view of them would hold the memory as the native does."""
-    where = tensor.context.node
-    has = "tensor.native" if tensor.context.singleton else 'tensor.map("cpu").native'
-    return f"a tensor in {where} {what}: {has} is the array, over the same bytes"

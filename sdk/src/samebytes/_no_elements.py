@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors of a tensor that is used as if it were an array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["NoElements"]
+
+
+class NoElements:
+    """Has no elements to index or count, and says where they are.
+
+    A view of them would need to hold the memory as the native does.
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # a type checker says so itself
+
+        def __getitem__(self, _: Any) -> Any:
+            raise TypeError(self._has_none("is not indexed"))
+
+        def __setitem__(self, _: Any, value: Any) -> None:
+            raise TypeError(self._has_none("is not indexed"))
+
+        def __len__(self) -> int:
+            raise TypeError(self._has_none("has no len()"))
+
+        def __bool__(self) -> bool:
+            return True  # of an object, as ever: without this it would be asked for its len()
+
+    def _has_none(self: Any, what: str) -> str:
+        where = self.context.node
+        has = "tensor.native" if self.context.singleton else 'tensor.map("cpu").native'
+        return f"a tensor in {where} {what}: {has} is the array, over the same bytes"
