@@ -259,7 +259,7 @@ class CudaMeans(DeviceMemory):
     fork_safe = False
 
     def place(self, native: Any) -> tuple[int, TensorInfo]:
-        """Where a plane is, as its framework says."""
+        """The place of a plane, as its framework says."""
         raise NotImplementedError
 
     def layout(self, native: Any) -> TensorInfo:

@@ -131,7 +131,7 @@ def test_it_is_given_back_with_its_last_holder(pool: Pool, context: CudaContext)
 
 
 def test_dropped_in_a_function_of_a_stream(gpu: Gpu, pool: Pool, context: CudaContext) -> None:
-    """Which cannot call CUDA: the memory goes back when a thread can that calls samebytes."""
+    """It cannot call CUDA: the memory goes back when a thread that calls samebytes can."""
     held: list[Any] = [pool.lend(context)]
     held[0].__cuda_array_interface__  # noqa: B018 - hands it out
     callback: Callable[[], None] = held.clear

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What GStreamer's analytics metadata has from 1.28 and from 1.30 on.
+"""The parts of GStreamer's analytics metadata that came with 1.28 and 1.30.
 
 `dev.py fresh analytics --suite testing` runs this file on Debian's next release. Key points have
 run on a libgstanalytics of GStreamer's development branch alone, which no Debian has.

@@ -175,7 +175,7 @@ def test_a_frame_that_is_kept_and_given_later_has_what_was_added_meanwhile() -> 
 
 
 def changed_between(change: Callable[[Any], None]) -> list[Any]:
-    """What is seen behind a sink, of frames of a source that a program changed."""
+    """The results behind a sink of frames that a program changed."""
     seen: list[Any] = []
 
     def look(frame: Any) -> None:

@@ -106,7 +106,7 @@ ADVICE: dict[str, tuple[Callable[..., float], Any]] = {
     "pass color_matrix= of the nearest one": (nearest, LIMITED),
     "give it RGB frames of a program that converts them": (as_rgb, LIMITED),
 }
-"""What a refusal advises: how it is followed, and what the model then sees."""
+"""The pieces of advice in refusals: how each is followed, and what the model then sees."""
 
 
 def advised(refusal: str) -> list[str]:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("nothing_waits")
 
 
 def test_the_next_mapping_has_the_same_native(gpu: Any) -> None:
-    """What a request of OpenVINO's holds beyond its mapping comes round again in a pool.
+    """A native that a request of OpenVINO's holds beyond its mapping comes round again in a pool.
 
     Not so a native that was asked for, as `view.native` asks: see gpu/test_leases.py.
     """
