@@ -218,12 +218,14 @@ def _unmap_and_release(queue: WorkQueue, held: c_void_p, pointer: c_void_p) -> N
 
 def _publish_in_place(queue: WorkQueue, handle: int, pointer: int, nbytes: int) -> None:
     """Unmap and map again: memory of the host is mapped at the same address each time."""
-    call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
-    # There is a driver that never frees a buffer which is mapped again before it was unmapped, if
-    # others read it and all bytes were to be written: Intel's CPU runtime, 2026.2.
-    queue.hand_over()
-    arguments = queue.handle, handle, 0, _READ_WRITE, 0, nbytes, *_NO_EVENTS
-    making("clEnqueueMapBuffer", *arguments)(c_void_p())
+    try:
+        call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
+        # There is a driver that never frees a buffer which is mapped again before it was unmapped,
+        # if others read it and all bytes were to be written: Intel's CPU runtime, 2026.2.
+        queue.hand_over()
+    finally:  # after Ctrl-C too: the mapping goes on, and is published again or ended
+        arguments = queue.handle, handle, 0, _READ_WRITE, 0, nbytes, *_NO_EVENTS
+        making("clEnqueueMapBuffer", *arguments)(c_void_p())
     queue.hand_over()
 
 
@@ -260,6 +262,8 @@ def _unmap_svm(queue: WorkQueue, pointer: c_void_p) -> None:
 
 
 def _publish_svm(queue: WorkQueue, pointer: int, nbytes: int) -> None:
-    call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
-    _map_svm(c_void_p(), queue, _READ_WRITE, pointer, nbytes)
+    try:
+        call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
+    finally:
+        _map_svm(c_void_p(), queue, _READ_WRITE, pointer, nbytes)
     queue.hand_over()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of FFmpeg's devices. PyAV has no calls that would do the same by hand."""
+"""Frames of FFmpeg's devices. PyAV has calls of its own for CUDA alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import av
 import samebytes as sb
 from samebytes.benchmarks import Ways, along
 
-__all__ = ["dma_to_drm", "download", "drm_download", "drm_to_dma", "to_vaapi", "upload"]
+__all__ = [
+    "cuda_download", "cuda_to_frame", "cuda_upload", "dma_to_drm", "download", "drm_download",
+    "drm_to_dma", "to_cuda", "to_vaapi", "upload",
+]  # fmt: skip
 
 
 def to_vaapi(width: int, height: int) -> Ways:
@@ -17,6 +20,27 @@ def to_vaapi(width: int, height: int) -> Ways:
     frame, target = device.allocate_frame("NV12", width, height), device.derive("vaapi")
     go = along("ffmpeg:VAAPI -> vaapi frame alias", frame, target)
     return Ways(ours=lambda: go(frame))
+
+
+def to_cuda(width: int, height: int) -> Ways:
+    """The arrays of the frame's planes."""
+    device = sb.context("ffmpeg:CUDA")
+    frame, target = device.allocate_frame("NV12", width, height), device.derive("cuda")
+    go = along("ffmpeg:CUDA -> cuda frame alias", frame, target)
+    planes = frame.native.planes
+    return Ways(ours=lambda: go(frame), by_hand=lambda: [plane.__dlpack__() for plane in planes])
+
+
+def cuda_to_frame(width: int, height: int) -> Ways:
+    """The other way."""
+    target = sb.context("ffmpeg:CUDA")
+    frame = target.derive("cuda").allocate_frame("NV12", width, height)
+    go, planes = along("cuda -> ffmpeg:CUDA frame alias", frame, target), frame.native
+    make = av.VideoFrame.from_dlpack
+    return Ways(
+        ours=lambda: go(frame),
+        by_hand=lambda: make(planes, "nv12", width, height, current_ctx=True),
+    )
 
 
 def dma_to_drm(width: int, height: int) -> Ways:
@@ -36,22 +60,39 @@ def drm_to_dma(width: int, height: int) -> Ways:
 
 
 def upload(width: int, height: int) -> Ways:
-    """Into a surface of the device's pool."""
-    device = sb.context("ffmpeg:VAAPI")
-    frame = sb.frame(av.VideoFrame(width, height, "nv12"))
-    go = along("ffmpeg -> ffmpeg:VAAPI frame copy", frame, device)
-    return Ways(ours=lambda: go(frame))
+    """Into a surface of VA-API."""
+    return _uploaded("VAAPI", width, height)
 
 
 def download(width: int, height: int) -> Ways:
     """Into a new frame."""
-    frame = sb.context("ffmpeg:VAAPI").allocate_frame("NV12", width, height)
-    go, keep = along("ffmpeg:VAAPI -> ffmpeg frame copy", frame, sb.context("ffmpeg")), frame
-    return Ways(ours=lambda: go(keep))
+    return _downloaded("VAAPI", width, height)
+
+
+def cuda_upload(width: int, height: int) -> Ways:
+    """Into memory of CUDA."""
+    return _uploaded("CUDA", width, height)
+
+
+def cuda_download(width: int, height: int) -> Ways:
+    """Into a new frame."""
+    return _downloaded("CUDA", width, height)
 
 
 def drm_download(width: int, height: int) -> Ways:
     """By the CPU."""
     frame = sb.context("dma").allocate_frame("NV12", width, height).map("ffmpeg:DRM", "rw")
     go = along("ffmpeg:DRM -> ffmpeg frame copy", frame, sb.context("ffmpeg"))
+    return Ways(ours=lambda: go(frame))
+
+
+def _uploaded(kind: str, width: int, height: int) -> Ways:
+    frame = sb.frame(av.VideoFrame(width, height, "nv12"))
+    go = along(f"ffmpeg -> ffmpeg:{kind} frame copy", frame, sb.context(f"ffmpeg:{kind}"))
+    return Ways(ours=lambda: go(frame))
+
+
+def _downloaded(kind: str, width: int, height: int) -> Ways:
+    frame = sb.context(f"ffmpeg:{kind}").allocate_frame("NV12", width, height)
+    go = along(f"ffmpeg:{kind} -> ffmpeg frame copy", frame, sb.context("ffmpeg"))
     return Ways(ours=lambda: go(frame))
