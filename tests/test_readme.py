@@ -20,7 +20,7 @@ import samebytes
 from devtools.blocks import Block, blocks_of, commands, pages
 from samebytes import probe
 
-from .e2e.sample_inputs import make_model
+from .e2e.sample_inputs import make_model, make_yolo
 
 ROOT = Path(__file__).parents[1]
 # Packages that only a document needs: "needs: rapidocr", with the command.
@@ -67,6 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 container.mux(stream.encode(frame))
             container.mux(stream.encode(None))
     make_model(made / "detector.xml")
+    make_yolo(made / "yolo11n_openvino_model" / "yolo11n.xml")
     for program in ("my_program.py", "test_my_program.py"):
         (made / program).write_text(PROGRAM)
     return made

@@ -158,3 +158,18 @@ def test_the_page_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> N
     exec(compile(code, str(page), "exec"), {"__name__": "page"})
     printed = rest.split("```text\n", 1)[1].split("```", 1)[0]
     assert capsys.readouterr().out == printed
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_file_of_json_for_each_stream(threads: int, tmp_path: Path) -> None:
+    sink = el.create("json.sink", tmp_path / "{a} {stream:02}.jsonl")
+    for count in (1, 2):  # and again
+        pipe = el.Pipeline([detected(count=2), detected(count=4 * count)], sink)
+        pipe.run(threads=threads)
+        assert [path.name for path in sorted(tmp_path.iterdir())] == [
+            "{a} 00.jsonl",
+            "{a} 01.jsonl",
+        ]
+        for number, lines in enumerate([1, 2 * count]):
+            written = (tmp_path / f"{{a}} 0{number}.jsonl").read_text().splitlines()
+            assert [json.loads(line)["stream_id"] for line in written] == [number] * lines

@@ -161,6 +161,12 @@ def test_masks() -> None:
     assert (result.array[:, 10:] == 0).all()
 
 
+def test_explain_says_when_nothing_says_the_family() -> None:
+    frame = found_by(answering(yolo_rows(2, CAT)))
+    assert not frame.regions
+    assert "family: none (nothing says one: " in frame.metadata["explained"]
+
+
 def test_an_ssd_is_known_by_its_operation() -> None:
     image = ops.parameter([1, 3, 64, 64], np.float32, name="image")
     zero = ops.multiply(ops.reduce_mean(image, np.array([0, 1, 2, 3])), ops.constant(np.float32(0)))
@@ -181,6 +187,7 @@ def test_an_ssd_is_known_by_its_operation() -> None:
     assert "family: ssd (its operation DetectionOutput)" in frame.metadata["explained"]
     assert [r.label for r in found_by(model, confidence=0.2).regions] == ["1", "1"]
     raw = found_by(model, family="none")
+    assert raw.metadata["explained"].startswith("family: none (family=)")
     assert not raw.regions
     assert [t.shape for t in raw.metadata["inference"].values()] == [(1, 1, 10, 7)]
 

@@ -23,6 +23,7 @@ from samebytes.elements._element import Element, Sink, Source, Transform, Transf
 from samebytes.elements._functions import inplace, sink, source, transform
 from samebytes.elements._media import Audio, FrameInfo, Image, Media, Tensors, same
 from samebytes.elements._parameters import Doc, Parameter
+from samebytes.elements._per_stream import StreamName, stream_of
 from samebytes.elements._pipeline import Pipeline, Running
 from samebytes.elements._pool import FramePool
 from samebytes.elements._progress import Progress
@@ -54,6 +55,7 @@ __all__ = [
     "Sink",
     "Source",
     "Statistics",
+    "StreamName",
     "Tensors",
     "Timeline",
     "Transform",
@@ -67,5 +69,6 @@ __all__ = [
     "same",
     "sink",
     "source",
+    "stream_of",
     "transform",
 ]

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from fractions import Fraction
@@ -13,10 +12,9 @@ from typing import Annotated, Any, Literal
 import av
 
 from samebytes import Context, Frame
-from samebytes.elements import Doc, FrameInfo, Range, Sink
+from samebytes.elements import Doc, FrameInfo, Range, Sink, StreamName, stream_of
 from samebytes.errors import ElementError
 from samebytes.formats import ImageInfo, duration_of
-from samebytes.metadata import SourceIdentifier, find
 from samebytes.plugins import GivenUpError, without_secrets_in
 
 from ._encoders import Encodable, encoder_for, why_not_of_range
@@ -26,7 +24,6 @@ from ._input import RATE
 
 __all__ = ["FFmpegSink"]
 
-_STREAM = re.compile(r"\{stream(?::([0-9]*d?))?\}")
 _GIVEN_UP = "stopped while the other side takes no data"
 _NTSC = 1001
 _FINEST = 100_000
@@ -81,7 +78,7 @@ class FFmpegSink(Sink):
     @property
     def one_stream(self) -> str:  # type: ignore[override]  # the class has one that is constant
         """The advice for writing several streams if `url` names one file, else ""."""
-        if _STREAM.search(str(self.url)):
+        if StreamName(str(self.url)).varies:
             return ""
         return (
             'put "{stream}" into the name of the file, such as "out-{stream}.mp4", for a file of '
@@ -108,7 +105,7 @@ class FFmpegSink(Sink):
     def write(self, frame: Frame[Any]) -> None:
         """Encode a frame."""
         meta, native = frame.meta, frame.native
-        file = self._file_of(0 if self.one_stream else _stream_of(frame))
+        file = self._file_of(0 if self.one_stream else stream_of(frame))
         output = file.output
         assert output is not None, "it was opened"
         try:
@@ -166,7 +163,7 @@ class FFmpegSink(Sink):
     def _file_of(self, stream: int) -> OneFile:
         file = self._files.get(stream)
         if file is None:
-            url = _STREAM.sub(lambda found: format(stream, found[1] or ""), str(self.url))
+            url = StreamName(str(self.url)).of(stream)
             file = OneFile(url, self.format, self.container_options or {}, self.name)
             self._files[stream] = file
             if self._stopping:  # interrupt() has not seen this one
@@ -194,11 +191,6 @@ class FFmpegSink(Sink):
 
     def _error(self, text: str, pts: int | None = None) -> ElementError:
         return ElementError(self.name, text, pts=pts, parameters=self.changed_parameters)
-
-
-def _stream_of(frame: Frame[Any]) -> int:
-    source = find(frame, SourceIdentifier)
-    return 0 if source is None or source.stream_id is None else source.stream_id
 
 
 def _written_as(rate: Fraction) -> Fraction:

@@ -45,6 +45,7 @@ _HABITS |= dict.fromkeys(
 _LAST = {"color": "BGR", "fit": "stretch", "pad": 0.0, "confidence": 0.25, "iou": 0.5}
 _INPUT = ("color", "mean", "scale", "fit", "align", "pad", "size")
 _ULTRALYTICS = ("task", "head")
+_UNKNOWN = "nothing says one: frames get the outputs as tensors; family= says how they are read"
 
 
 @dataclass
@@ -144,9 +145,7 @@ def read_model_file(
     family, place = said.pop("family", None), "family="
     if family is None:
         family, place = family_of(card, model, shapes, sure)
-    reading = Reading(family, {})
-    if family != "none":
-        reading.lines.append(f"family: {family} ({place})")
+    reading = Reading(family, {}, [f"family: {family} ({place or _UNKNOWN})"])
     if str(model.inputs[0].element_type.type_name) == "u8":  # what it does with bytes is inside it
         said = {"mean": (), "scale": (), **said}
     _settle(reading, card, said, sure)
