@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING
 from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from ._binding import Binding
-    from ._compiled import CompiledModel, compile_model
-    from ._context import OpenVINOContext
     from ._elements._infer import OpenVINOInfer
+    from ._host._context import OpenVINOContext
+    from ._host._pinned import PinnedTensor, ReadOnlyTensor
+    from ._host._tensor import OpenVINOTensor
     from ._image._model import ImageModel, image_model
     from ._image._request import ImageRequest
     from ._image._rows import take_whole_rows
-    from ._infer_queue import InferQueue
-    from ._outputs import OutputFrame
-    from ._pinned import PinnedTensor, ReadOnlyTensor
-    from ._ports import Port
+    from ._image._yuv import yuv_inputs
     from ._remote._shared_queue import HostBlockingWarning
-    from ._request import InferRequest
-    from ._tensor import OpenVINOTensor
-    from ._yuv import yuv_inputs
+    from ._request._binding import Binding
+    from ._request._compiled import CompiledModel, compile_model
+    from ._request._outputs import OutputFrame
+    from ._request._ports import Port
+    from ._request._queue import InferQueue
+    from ._request._request import InferRequest
 
 __version__ = "0.1.0"
 
@@ -58,24 +58,24 @@ __all__ = [
 ]
 
 _HOME = {
-    "Binding": "._binding",
-    "CompiledModel": "._compiled",
+    "Binding": "._request._binding",
+    "CompiledModel": "._request._compiled",
     "HostBlockingWarning": "._remote._shared_queue",
     "ImageModel": "._image._model",
     "ImageRequest": "._image._request",
-    "InferQueue": "._infer_queue",
-    "InferRequest": "._request",
-    "OpenVINOContext": "._context",
+    "InferQueue": "._request._queue",
+    "InferRequest": "._request._request",
+    "OpenVINOContext": "._host._context",
     "OpenVINOInfer": "._elements._infer",
-    "OpenVINOTensor": "._tensor",
-    "OutputFrame": "._outputs",
-    "PinnedTensor": "._pinned",
-    "Port": "._ports",
-    "ReadOnlyTensor": "._pinned",
-    "compile_model": "._compiled",
+    "OpenVINOTensor": "._host._tensor",
+    "OutputFrame": "._request._outputs",
+    "PinnedTensor": "._host._pinned",
+    "Port": "._request._ports",
+    "ReadOnlyTensor": "._host._pinned",
+    "compile_model": "._request._compiled",
     "image_model": "._image._model",
     "take_whole_rows": "._image._rows",
-    "yuv_inputs": "._yuv",
+    "yuv_inputs": "._image._yuv",
 }
 
 

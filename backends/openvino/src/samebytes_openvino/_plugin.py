@@ -25,7 +25,7 @@ def samebytes_tensors() -> list[NativeSpec]:
     return [
         NativeSpec(
             native="openvino._pyopenvino.Tensor",
-            wraps="samebytes_openvino._tensor:OpenVINOTensor",
+            wraps="samebytes_openvino._host._tensor:OpenVINOTensor",
             level="tensor",
         ),
         NativeSpec(
@@ -40,7 +40,7 @@ def samebytes_tensors() -> list[NativeSpec]:
 def samebytes_contexts() -> list[ContextSpec]:
     """The one context of host memory, and those of devices."""
     return [
-        ContextSpec(node="openvino", context="samebytes_openvino._context:OpenVINOContext"),
+        ContextSpec(node="openvino", context="samebytes_openvino._host._context:OpenVINOContext"),
         gpu.CONTEXT,
         npu.CONTEXT,
     ]
@@ -53,7 +53,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="cpu",
             target="openvino",
-            mapper="samebytes_openvino._mappers:CpuToOpenVINO",
+            mapper="samebytes_openvino._host._mappers:CpuToOpenVINO",
             transfer=Transfer.ALIAS,
             summary="a tensor over the array; padded rows as a region of a wider tensor",
             per_plane=False,
@@ -61,7 +61,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="cpu",
             target="openvino",
-            mapper="samebytes_openvino._mappers:CpuFrameToOpenVINO",
+            mapper="samebytes_openvino._host._mappers:CpuFrameToOpenVINO",
             transfer=Transfer.ALIAS,
             summary="each plane as a tensor [1, rows, columns, channels]",
             level="frame",
@@ -69,7 +69,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="openvino",
             target="cpu",
-            mapper="samebytes_openvino._mappers:OpenVINOToCpu",
+            mapper="samebytes_openvino._host._mappers:OpenVINOToCpu",
             transfer=Transfer.ALIAS,
             summary="the tensor's data",
             per_plane=False,
@@ -77,7 +77,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="openvino",
             target="cpu",
-            mapper="samebytes_openvino._mappers:OpenVINOFrameToCpu",
+            mapper="samebytes_openvino._host._mappers:OpenVINOFrameToCpu",
             transfer=Transfer.ALIAS,
             summary="the data of each plane, (rows, columns) or (rows, columns, channels)",
             level="frame",

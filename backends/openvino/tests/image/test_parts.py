@@ -15,7 +15,7 @@ import samebytes_openvino as sbo
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, upright_transform
 from samebytes_openvino._image._parts_model import parts_model
-from samebytes_openvino._outputs import outputs_of_item
+from samebytes_openvino._request._outputs import outputs_of_item
 
 Array = np.ndarray[Any, Any]
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}

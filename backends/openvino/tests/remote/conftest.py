@@ -18,7 +18,7 @@ import pytest
 import samebytes
 from samebytes.plugins import sweep_loans
 from samebytes_openvino import compile_model
-from samebytes_openvino._waiting import waiting
+from samebytes_openvino._host._waiting import waiting
 
 from .models import DEVICES, adding_one
 

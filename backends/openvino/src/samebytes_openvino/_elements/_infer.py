@@ -21,7 +21,6 @@ from samebytes.errors import (
 from samebytes.formats import ImageFormat
 from samebytes.metadata import AffineTransform
 
-from .._compiled import CompiledModel, check_device_name, compile_model, read_model
 from .._image._components import components_of
 from .._image._joined import identity, joined
 from .._image._model import ImageModel, choose_context, image_model
@@ -31,10 +30,11 @@ from .._image._request import ImageRequest, Quality, Resize
 from .._image._upright import AS_IT_LIES, Turn, stored_size, turn_of
 from .._models._families import Family
 from .._models._reading import Reading, read_model_file
-from .._outputs import WHOLE, outputs_of_item
 from .._remote._context import RemoteContext
 from .._remote._core import default_core
-from .._request import InferRequest
+from .._request._compiled import CompiledModel, check_device_name, compile_model, read_model
+from .._request._outputs import WHOLE, outputs_of_item
+from .._request._request import InferRequest
 from ._complaints import check_batch_of, failed
 from ._line import Flight, Line
 from ._postprocess import check_signature

@@ -10,7 +10,7 @@ from typing import Any
 
 from samebytes import Frame, Tensor
 
-from .._request import InferRequest
+from .._request._request import InferRequest
 from ._runners import Request
 
 __all__ = ["Flight", "Line"]

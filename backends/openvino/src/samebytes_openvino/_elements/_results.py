@@ -12,7 +12,7 @@ from samebytes.metadata import AffineTransform, InferenceResult, add, upright_tr
 
 from .._models._reading import Reading
 from .._models._regions import Box
-from .._outputs import placed
+from .._request._outputs import placed
 from ._postprocess import as_stored, regions_of
 
 __all__ = ["Results"]

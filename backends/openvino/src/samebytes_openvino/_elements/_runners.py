@@ -14,7 +14,7 @@ from samebytes.errors import LayoutError
 from samebytes.plugins import Lock
 
 from .._image._request import ImageRequest
-from .._request import InferRequest
+from .._request._request import InferRequest
 
 __all__ = ["Request", "Runners", "bound", "new_outputs"]
 

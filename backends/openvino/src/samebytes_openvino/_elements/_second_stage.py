@@ -15,8 +15,8 @@ from samebytes.plugins import Lock
 
 from .._image._parts_model import PartsRequest
 from .._models._regions import Box
-from .._outputs import outputs_of_item
-from .._request import InferRequest
+from .._request._outputs import outputs_of_item
+from .._request._request import InferRequest
 from ._results import Results
 from ._runners import Runners
 

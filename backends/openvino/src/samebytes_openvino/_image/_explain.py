@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from samebytes import Frame
 from samebytes.errors import CopyRequiredError
 
-from .._request import InferRequest
+from .._request._request import InferRequest
 from ._request import bind, is_npu
 from ._upright import AS_IT_LIES, stored_size
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from samebytes import Context, Frame, ImageInfo
 from samebytes.metadata import AffineTransform
 
-from .._compiled import CompiledModel
-from .._outputs import OutputFrame
 from .._remote._context import RemoteContext
+from .._request._compiled import CompiledModel
+from .._request._outputs import OutputFrame
 from ._colour import ColorMatrix, ColorRange
 from ._explain import explanation, placements
 from ._placing import Align, Fit

@@ -10,8 +10,8 @@ from samebytes import Frame, ImageInfo
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform
 
-from .._compiled import CompiledModel
-from .._request import InferRequest
+from .._request._compiled import CompiledModel
+from .._request._request import InferRequest
 from ._explain import explanation_of_parts
 from ._parts import Array, fill, shown
 from ._placing import Box, Rule

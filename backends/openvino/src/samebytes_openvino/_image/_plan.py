@@ -12,8 +12,8 @@ from samebytes import ImageInfo
 from samebytes.metadata import AffineTransform
 from samebytes.plugins import KeyLocks, Lock
 
-from .._compiled import CompiledModel, compile_model
 from .._remote._context import RemoteContext
+from .._request._compiled import CompiledModel, compile_model
 from ._build import Built, Source, build
 from ._joined import identity, joined
 from ._parts import Parts, build_parts

@@ -19,9 +19,9 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 
-from .._binding import Binding
-from .._outputs import WHOLE, OutputFrame, placed
-from .._request import InferRequest
+from .._request._binding import Binding
+from .._request._outputs import WHOLE, OutputFrame, placed
+from .._request._request import InferRequest
 
 if TYPE_CHECKING:
     from typing import Self

@@ -19,7 +19,7 @@ from openvino import opset13 as ops
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import Refused
 
-from .._layout import memory_of
+from .._host._layout import memory_of
 
 __all__ = ["rows_of", "take_whole_rows"]
 

@@ -15,7 +15,7 @@ from samebytes.errors import CopyRequiredError, LayoutError, RouteError
 from samebytes.formats import colors_of
 from samebytes.plugins import HostContext
 
-from .._pinned import ReadOnlyTensor
+from .._host._pinned import ReadOnlyTensor
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
 from ._colour import NAMES

@@ -14,7 +14,7 @@ from ._tensor import RemoteTensor
 from ._values import params_of
 
 if TYPE_CHECKING:
-    from .._compiled import CompiledModel
+    from .._request._compiled import CompiledModel
 
 __all__ = ["RemoteContext"]
 
@@ -73,7 +73,7 @@ class RemoteContext(Context[RemoteTensor]):
             model: an openvino.Model.
             config: OpenVINO's properties.
         """
-        from .._compiled import compile_model
+        from .._request._compiled import compile_model
 
         return compile_model(model, self, config)
 

@@ -11,7 +11,7 @@ import openvino
 from samebytes import DType, TensorInfo, dtype
 from samebytes.errors import UnknownNameError
 
-from .._element_types import element_type, from_element_type
+from .._host._element_types import element_type, from_element_type
 
 __all__ = ["info_of"]
 

@@ -30,8 +30,8 @@ import openvino
 from samebytes import Storage, TensorInfo
 from samebytes.plugins import sweep_loans
 
-from .._uses import NO_USES, USES, WORDS, count_follows, counted_at, is_known
-from .._waiting import keep_used, waiting
+from .._host._uses import NO_USES, USES, WORDS, count_follows, counted_at, is_known
+from .._host._waiting import keep_used, waiting
 
 __all__ = ["UNUSED", "counted", "pin", "pin_memory", "pinned"]
 
@@ -178,7 +178,7 @@ def _anchored(native: Any, info: TensorInfo) -> Any:
     if info.dtype.packed:
         # The plugin divides by the bytes of an element, which are none here, and ends the process.
         # Not at the top: it makes a model.
-        from .._element_types import element_type
+        from .._host._element_types import element_type
         from ._conversion import as_tensor
 
         make = partial(as_tensor, native, element_type(info.dtype), info.ndim)

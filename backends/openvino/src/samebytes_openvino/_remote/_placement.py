@@ -12,8 +12,8 @@ import openvino
 from samebytes import Tensor
 from samebytes.plugins import data_address
 
-from .._placement import Placement, PlacementRules, Verdict
-from .._ports import Port
+from .._request._placement import Placement, PlacementRules, Verdict
+from .._request._ports import Port
 from ..intel_gpu._opencl import allocation
 from ..intel_gpu._regions import may_be_region
 from ._context import RemoteContext

@@ -19,7 +19,7 @@ from ._errors import last_line
 if TYPE_CHECKING:
     from samebytes import Context
 
-    from .._inference import Inference
+    from .._request._inference import Inference
 
 __all__ = [
     "HostBlockingWarning",

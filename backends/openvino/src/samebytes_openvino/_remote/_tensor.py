@@ -12,7 +12,7 @@ import openvino
 from samebytes import DType, Tensor, TensorInfo
 from samebytes.errors import UnsupportedObjectError
 
-from .._element_types import from_element_type
+from .._host._element_types import from_element_type
 from ._leases import native_of
 from ._values import params_of
 

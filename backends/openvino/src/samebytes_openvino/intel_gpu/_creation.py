@@ -27,7 +27,7 @@ from ._plans import Plan, image_plan, plan_for
 from ._tensors import ClImage2DTensor, GpuTensor, USMTensor, specific
 
 if TYPE_CHECKING:
-    from .._tensor import OpenVINOTensor
+    from .._host._tensor import OpenVINOTensor
 
 __all__ = ["TensorMaker", "nhwc", "nv12_planes"]
 
@@ -138,7 +138,7 @@ class TensorMaker(RemoteContext):
             type: the element type: a name, a numpy dtype or an openvino.Type.
             shape: elements along each axis.
         """
-        from .._tensor import OpenVINOTensor
+        from .._host._tensor import OpenVINOTensor
 
         self.check_open()
         _, element, extents = info_of(type, shape)

@@ -15,8 +15,8 @@ from samebytes import Access, Context, DType, Storage, Tensor, TensorInfo
 from samebytes.errors import NativeError, UnknownNameError
 from samebytes.plugins import Refused, count_copy, data_address, ordering_queue
 
-from .._element_types import element_type, packed_nbytes
-from .._layout import carried_tensor, layout_of, memory_of, tensor_over
+from .._host._element_types import element_type, packed_nbytes
+from .._host._layout import carried_tensor, layout_of, memory_of, tensor_over
 from .._remote._errors import ForeignMemoryError, PropertyError, RegionError, naming
 from .._remote._info import info_of
 from .._remote._values import params_of

@@ -14,7 +14,7 @@ from typing import Any
 
 from samebytes import TensorInfo
 
-from .._element_types import packed_nbytes
+from .._host._element_types import packed_nbytes
 from .._remote._errors import RegionError
 from .._remote._pins import pinned
 from . import _opencl

@@ -9,7 +9,7 @@ import openvino
 
 from samebytes.errors import LayoutError, UnknownNameError
 
-from .._yuv import prepared
+from .._image._yuv import prepared
 
 __all__ = ["i420_inputs", "nv12_inputs"]
 

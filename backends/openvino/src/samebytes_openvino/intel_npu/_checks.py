@@ -18,7 +18,7 @@ from samebytes import TensorInfo, plugins
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import is_mapped
 
-from .._element_types import packed_nbytes
+from .._host._element_types import packed_nbytes
 from .._remote._errors import PropertyError
 
 __all__ = [

@@ -14,7 +14,8 @@ from samebytes import Context, Frame, FrameMeta, ImageFormat, ImageInfo, Storage
 from samebytes.errors import AccessError, DeviceMismatchError, UnknownNameError
 from samebytes.plugins import ContextRegistry, NativeStorage, data_address
 
-from .._context import OPENVINO
+from .._host._context import OPENVINO
+from .._host._tensor import OpenVINOTensor
 from .._remote._context import RemoteContext
 from .._remote._core import core_of
 from .._remote._errors import PropertyError, naming
@@ -22,7 +23,6 @@ from .._remote._info import info_of
 from .._remote._pins import pin, pin_memory
 from .._remote._tensor import RemoteTensor
 from .._remote._values import params_of
-from .._tensor import OpenVINOTensor
 from . import _checks
 from ._device import NPU, default_native, device_of, memory_of
 from ._host_pages import HostMemory, host_memory_of, mapped_file

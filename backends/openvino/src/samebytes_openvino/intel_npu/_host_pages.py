@@ -15,7 +15,7 @@ from samebytes import Tensor
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import data_address
 
-from .._layout import memory_of
+from .._host._layout import memory_of
 from .._remote._errors import PropertyError
 from ._kinds import FileDescriptor
 

@@ -17,8 +17,8 @@ from typing import Any
 from samebytes import Storage, TensorInfo
 from samebytes.plugins import ImportCache, array_in, file_identity
 
-from .._layout import carried_tensor
-from .._pinned import PinnedTensor
+from .._host._layout import carried_tensor
+from .._host._pinned import PinnedTensor
 from .._remote._errors import PropertyError
 from ._kinds import TensorType
 

@@ -24,10 +24,10 @@ from samebytes.errors import (
 from samebytes.formats import is_linear_modifier
 from samebytes.plugins import Refused, data_address
 
-from .._element_types import element_type
-from .._pinned import PinnedTensor
+from .._host._element_types import element_type
+from .._host._pinned import PinnedTensor
+from .._host._tensor import array_of
 from .._remote._errors import RegionError
-from .._tensor import array_of
 from ._checks import tensor_nbytes
 from ._context import ZeroContext, image_shape
 from ._host_pages import Pages, merged, whole_pages

@@ -73,7 +73,7 @@ MAPPERS = [
     MapperSpec(
         source=_NPU,
         target="cpu",
-        mapper="samebytes_openvino._mappers:OpenVINOFrameToCpu",
+        mapper="samebytes_openvino._host._mappers:OpenVINOFrameToCpu",
         transfer=Transfer.ALIAS,
         summary="the data of each plane, (rows, columns) or (rows, columns, channels)",
         level="frame",

@@ -16,12 +16,12 @@ import openvino
 from samebytes.errors import BusyError, ClosedError
 from samebytes.plugins import Lock
 
+from .._remote._errors import OpenVINOError, last_line
 from ._busy import REPORTING_BUSY, check_busy
-from ._completion import calling_back, disarm, in_callback, report, retire, trampoline
-from ._remote._errors import OpenVINOError, last_line
+from ._callbacks import calling_back, disarm, in_callback, report, retire, trampoline
 
 if TYPE_CHECKING:
-    from ._remote._shared_queue import Submissions
+    from .._remote._shared_queue import Submissions
 
 __all__ = ["Inference"]
 

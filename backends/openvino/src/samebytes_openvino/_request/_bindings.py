@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory that ports of a request read and write. OpenVINO holds none of it: this module does.
 
-`_intake` finds how a tensor can be bound; here it is passed to OpenVINO, held and reported.
+`_placing` finds how a tensor can be bound; here it is passed to OpenVINO, held and reported.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from samebytes import Context, Frame, Tensor
 from samebytes.errors import CopyRequiredError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import count_copy, data_address
 
+from .._host._context import OPENVINO
+from .._host._element_types import element_type
+from .._host._tensor import OpenVINOTensor
+from .._remote._context import RemoteContext
+from .._remote._errors import RegionError, last_line
+from .._remote._leases import Leftovers
+from .._remote._pins import pin
+from .._remote._tensor import RemoteTensor, native_in
 from ._binding import Binding, Bound
 from ._busy import REPORTING_BUSY, check_busy
-from ._context import OPENVINO
-from ._element_types import element_type
-from ._fit import check_batch, check_surface
+from ._checks import check_batch, check_surface
 from ._in_place import InPlace, dense_input
-from ._intake import Intake, in_host_memory, needs_copy
 from ._placement import Placement, PlacementRules
+from ._placing import Intake, in_host_memory, needs_copy
 from ._ports import Port
-from ._remote._context import RemoteContext
-from ._remote._errors import RegionError, last_line
-from ._remote._leases import Leftovers
-from ._remote._pins import pin
-from ._remote._tensor import RemoteTensor, native_in
-from ._tensor import OpenVINOTensor
 
 __all__ = ["Bindings"]
 
@@ -378,7 +378,7 @@ class Bindings:
 def _carry(tensor: Tensor) -> Any:
     """A remote tensor as an openvino.Tensor, which OpenVINO takes by port and in batches."""
     # Not at the top: it makes a model, and is seldom needed.
-    from ._remote._conversion import as_tensor
+    from .._remote._conversion import as_tensor
 
     return as_tensor(native_in(tensor), element_type(tensor.dtype), len(tensor.shape))
 

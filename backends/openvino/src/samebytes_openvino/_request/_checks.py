@@ -11,8 +11,8 @@ import openvino
 from samebytes import Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
+from .._remote._tensor import RemoteTensor
 from ._ports import Port
-from ._remote._tensor import RemoteTensor
 
 if TYPE_CHECKING:
     from ._placement import PlacementRules

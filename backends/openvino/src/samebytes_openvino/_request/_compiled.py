@@ -14,10 +14,10 @@ import openvino
 import samebytes
 from samebytes.errors import MissingDependencyError, UnknownNameError, UnsupportedObjectError
 
-from ._missing_devices import missing_devices
-from ._remote._context import RemoteContext
-from ._remote._core import core_of
-from ._remote._shared_queue import (
+from .._missing_devices import missing_devices
+from .._remote._context import RemoteContext
+from .._remote._core import core_of
+from .._remote._shared_queue import (
     Submissions,
     has_shared_queue,
     plain_config,
@@ -114,8 +114,8 @@ def compile_model(
         HostBlockingWarning: an operation of the model makes start_async() wait, on a shared queue.
     """
     if _is_npu(context_or_device):
-        from .intel_npu import validate
-        from .intel_npu._properties import check_tiles
+        from ..intel_npu import validate
+        from ..intel_npu._properties import check_tiles
 
         given_core = core if core is not None else getattr(context_or_device, "core", None)
         config = validate(config or {}, core=core_of(given_core))
@@ -234,7 +234,7 @@ def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:
     if not device.startswith("NPU"):
         return model
     # Not at the top: programs for other devices need none of it.
-    from .intel_npu import check_static
+    from ..intel_npu import check_static
 
     model = read_model(core, model)
     check_static(model)

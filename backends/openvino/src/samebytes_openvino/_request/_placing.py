@@ -14,15 +14,15 @@ from samebytes import Access, Frame, Tensor
 from samebytes.errors import CopyRequiredError, DeviceMismatchError, NoRouteError, RouteError
 from samebytes.plugins import HostContext, count_copy, data_address
 
+from .._host._context import OPENVINO
+from .._host._element_types import element_type
+from .._host._tensor import OpenVINOTensor
+from .._remote._context import RemoteContext
+from .._remote._tensor import RemoteTensor
 from ._binding import Bound
-from ._context import OPENVINO
-from ._element_types import element_type
-from ._fit import check_kind, check_layout, check_output, check_remote, check_surface, is_dense
+from ._checks import check_kind, check_layout, check_output, check_remote, check_surface, is_dense
 from ._placement import PlacementRules
 from ._ports import Port
-from ._remote._context import RemoteContext
-from ._remote._tensor import RemoteTensor
-from ._tensor import OpenVINOTensor
 
 __all__ = ["Intake", "in_host_memory", "needs_copy", "with_padding"]
 
@@ -47,7 +47,7 @@ class Intake:
         """The user's own object as a tensor."""
         if isinstance(value, openvino.RemoteTensor) and self._context is not None:
             # Not at the top: programs for the CPU need none of it.
-            from ._remote._foreign import foreign_tensor
+            from .._remote._foreign import foreign_tensor
 
             return foreign_tensor(self._context, value)
         check_kind(port, value)
@@ -236,8 +236,8 @@ def _check_context(context: RemoteContext, theirs: RemoteContext) -> None:
 def with_padding(port: Port, plane: Tensor) -> Tensor:
     """`plane`, with the padding of its rows where the port takes that too.
 
-    A plane with padded rows is a region of a dense tensor of whole rows (see _layout), which is
-    what such a port takes.
+    A plane with padded rows is a region of a dense tensor of whole rows (see `_host/_layout.py`),
+    which is what such a port takes.
     """
     if plane.context is not OPENVINO or port.shape is None or plane.shape == port.shape:
         return plane

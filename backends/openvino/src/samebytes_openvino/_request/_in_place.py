@@ -15,12 +15,12 @@ import samebytes
 from samebytes import CpuTensor, Tensor
 from samebytes.errors import SamebytesError
 
+from .._host._context import OPENVINO
+from .._host._pinned import PinnedTensor, ReadOnlyTensor
+from .._host._tensor import OpenVINOTensor
 from ._binding import Bound
-from ._context import OPENVINO
-from ._pinned import PinnedTensor, ReadOnlyTensor
 from ._placement import Placement
 from ._ports import Port
-from ._tensor import OpenVINOTensor
 
 __all__ = ["InPlace", "dense_input"]
 

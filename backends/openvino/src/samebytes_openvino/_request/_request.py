@@ -13,12 +13,12 @@ from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
 from ._binding import Binding
 from ._bindings import Bindings
+from ._callbacks import in_callback
 from ._compiled import CompiledModel, context_of
-from ._completion import in_callback
 from ._inference import Inference
-from ._intake import with_padding
 from ._outputs import Loans, OutputFrame
 from ._placement import HostPlacement
+from ._placing import with_padding
 from ._ports import Port, as_index, find_port, ports_by_name, ports_of
 
 if TYPE_CHECKING:
@@ -520,6 +520,6 @@ def _bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bin
     if context is None:
         return Bindings(native, None, HostPlacement("unknown"))
     # Not at the top: programs for the CPU need none of it.
-    from ._remote._placement import placement_rules
+    from .._remote._placement import placement_rules
 
     return Bindings(native, context, placement_rules(context, compiled))
