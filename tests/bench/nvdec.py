@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure decoding by NVDEC to a convolution of torch on the luma, beside other ways to it.
 
-    python3 tests/bench/nvdec.py [--rounds N] [--sizes 1080p 4K] [--streams 4 8]
+    python3 tests/bench/nvdec.py [--rounds N] [--sizes 1080p 4K] [--streams 1 4 8] [--why]
 
 It needs an NVIDIA GPU, PyAV 17 or later and torch for CUDA; PyNvVideoCodec is compared with where
-it is installed. The ways take turns in one process. Each line has the medians of the rounds.
+it is installed. The ways take turns in one process. Each line has the medians of the rounds, and
+those of what samebytes has in a round over what the way has in it. With --why the ways are parts of
+what samebytes does, which show what several streams at once cost.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
@@ -53,8 +55,15 @@ def by_samebytes(path: str, stream: Any, **options: Any) -> Iterator[Any]:
             yield torch.from_dlpack(frame.map("cuda", queue=stream)[0])
 
 
-def by_hand(path: str, stream: Any, *, unsafe: bool = False) -> Iterator[Any]:
-    """PyAV, as the facts of its makers have it."""
+def by_hand(path: str, stream: Any, *, unsafe: bool = False, back: bool = False) -> Iterator[Any]:
+    """PyAV, as the facts of its makers have it.
+
+    Args:
+        path: the clip.
+        stream: of torch.
+        unsafe: have no copy of each frame.
+        back: FFmpeg's stream waits for the caller's too, before it uses memory again.
+    """
     hwaccel = HWAccel("cuda", allow_software_fallback=False, options=SAME_CONTEXT, is_hw_owned=True)
     with av.open(path, hwaccel=hwaccel) as container:
         video = container.streams.video[0]
@@ -64,6 +73,35 @@ def by_hand(path: str, stream: Any, *, unsafe: bool = False) -> Iterator[Any]:
             if stream is not None:
                 stream.wait_stream(torch.cuda.default_stream())
             yield torch.from_dlpack(Shim(frame.planes[0]))
+            if back and stream is not None:
+                torch.cuda.default_stream().wait_stream(stream)
+
+
+def without_the_wait_back(path: str, stream: Any) -> Iterator[Any]:
+    """samebytes, where FFmpeg's stream does not wait for the caller's."""
+    visiting: Any = importlib.import_module("samebytes_cuda._visiting")
+    settle, visiting._Uses.settle = visiting._Uses.settle, lambda self: None
+    try:
+        yield from by_samebytes(path, stream)
+    finally:
+        visiting._Uses.settle = settle
+
+
+def decoded_alone(path: str, _stream: Any) -> Iterator[Any]:
+    """The frames of samebytes, whose memory nobody reads."""
+    nothing = torch.zeros((16, 16), dtype=torch.uint8, device="cuda")
+    with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
+        for _ in video:
+            yield nothing
+
+
+def decoded_alone_by_hand(path: str, _stream: Any) -> Iterator[Any]:
+    """The frames of PyAV, whose memory nobody reads."""
+    nothing = torch.zeros((16, 16), dtype=torch.uint8, device="cuda")
+    hwaccel = HWAccel("cuda", allow_software_fallback=False, options=SAME_CONTEXT, is_hw_owned=True)
+    with av.open(path, hwaccel=hwaccel) as container:
+        for _ in container.decode(video=0):
+            yield nothing
 
 
 def by_nvidia(path: str, stream: Any) -> Iterator[Any]:
@@ -107,6 +145,14 @@ WAYS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
     "NVDEC, download, upload": by_upload,
     "software, upload": by_software,
 }
+PARTS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
+    "samebytes": by_samebytes,
+    "samebytes, FFmpeg waits for nobody": without_the_wait_back,
+    "samebytes, frames alone": decoded_alone,
+    "PyAV by hand": by_hand,
+    "PyAV by hand, FFmpeg waits too": lambda path, stream: by_hand(path, stream, back=True),
+    "PyAV, frames alone": decoded_alone_by_hand,
+}
 
 
 def consume(planes: Iterator[Any], stream: Any, kernel: Any) -> tuple[int, float]:
@@ -126,7 +172,7 @@ def measured(way: str, path: str, streams: int, kernel: Any) -> tuple[float, flo
     found: list[tuple[int, float]] = []
 
     def run(stream: Any) -> None:
-        found.append(consume(WAYS[way](path, stream), stream, kernel))
+        found.append(consume({**WAYS, **PARTS}[way](path, stream), stream, kernel))
 
     begin, cpu = time.perf_counter(), time.process_time()
     if streams == 1:
@@ -166,47 +212,57 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
-    parser.add_argument("--streams", nargs="*", type=int, default=[4, 8])
+    parser.add_argument("--streams", nargs="+", type=int, default=[1, 4, 8])
+    parser.add_argument("--why", action="store_true", help="what samebytes does, part by part")
     parser.add_argument("--seconds", type=float, default=600, help="what all of it may take")
     options = parser.parse_args()
-    until = time.monotonic() + options.seconds
+    begun = time.monotonic()
     print(torch.cuda.get_device_name(), "PyAV", av.__version__, "torch", torch.__version__)
     kernel = torch.randn(
         8, 1, 3, 3, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
     )
     kernel = kernel.half()
+    ways = PARTS if options.why else WAYS
+    parts = [(size, streams) for size in options.sizes for streams in options.streams]
     with tempfile.TemporaryDirectory() as folder:
-        for size in options.sizes:
+        for number, (size, streams) in enumerate(parts, 1):
             path = Path(folder) / f"{size}.mp4"
-            write(path, *SIZES[size])
-            for streams in (1, *(options.streams if size == "1080p" else [])):
-                compare(
-                    size, str(path), streams, options.rounds if streams == 1 else 2, kernel, until
-                )
+            if not path.exists():
+                write(path, *SIZES[size])
+            until = begun + options.seconds * number / len(parts)
+            compare(ways, size, str(path), streams, options.rounds, kernel, until)
 
 
-def compare(size: str, path: str, streams: int, rounds: int, kernel: Any, until: float) -> None:
+def compare(
+    ways: Iterable[str], size: str, path: str, streams: int, rounds: int, kernel: Any, until: float
+) -> None:
     """Measure the ways in turns."""
-    results: dict[str, list[tuple[float, float, float]]] = {}
+    results: list[dict[str, tuple[float, float, float]]] = []
+    failed: set[str] = set()
     for round_ in range(-1, rounds):  # the first one warms up
-        for way in WAYS:
-            if time.monotonic() > until:
-                break
-            try:
-                found = measured(way, path, streams, kernel)
-            except Exception as error:
-                if round_ < 0:
-                    print(f"{size}, {way}: {type(error).__name__}: {error}")
+        results.append({})
+        for way in ways:
+            if time.monotonic() > until or way in failed:
                 continue
-            if round_ >= 0:
-                results.setdefault(way, []).append(found)
-    for way, rows in results.items():
-        rates = sorted(rate for rate, _, _ in rows)
+            try:
+                results[-1][way] = measured(way, path, streams, kernel)
+            except Exception as error:
+                print(f"{size}, {streams} streams, {way}: {type(error).__name__}: {error}")
+                failed.add(way)
+        if round_ < 0:
+            warm = results.pop()
+    results = [found for found in results if len(found) == len(warm)] or [warm]
+    print(f"{size}, {streams} streams, {len(results)} rounds of {', '.join(warm)}", flush=True)
+    for way in warm:
+        rates = sorted(found[way][0] for found in results)
+        ratio = statistics.median(found["samebytes"][0] / found[way][0] for found in results)
+        cpu = statistics.median(found["samebytes"][1] / found[way][1] for found in results)
         print(
             f"{size}, {streams} streams, {way}: {statistics.median(rates):.0f} frames/s "
             f"({rates[0]:.0f} to {rates[-1]:.0f}), "
-            f"{statistics.median(cpu for _, cpu, _ in rows):.2f} ms CPU a frame, "
-            f"sum {rows[0][2]:.3f}",
+            f"{statistics.median(found[way][1] for found in results):.2f} ms CPU a frame, "
+            f"sum {results[0][way][2]:.3f}; samebytes has {ratio:.2f} of its frames/s and "
+            f"{cpu:.2f} of its CPU",
             flush=True,
         )
 

@@ -117,9 +117,10 @@ def test_the_report_is_there_after_each_step(
     assert "  FAILED test_a - why" in report
 
 
-def test_the_steps_fit_into_one_call(tool: Any) -> None:
+@pytest.mark.parametrize("video", [False, True])
+def test_the_steps_fit_into_one_call(tool: Any, video: bool) -> None:
     """Their output too: what brings it back may take eight files."""
-    steps = tool.steps([])
+    steps = tool.steps_of_video() if video else tool.steps([])
     assert sum(step.least for step in steps) < 540
     assert len({step.file for step in steps}) < 8
     assert all(step.most >= step.least for step in steps)

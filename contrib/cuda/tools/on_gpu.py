@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run the tests of contrib/cuda on the GPU of this machine, from wheels alone, and measure.
 
-    python3 contrib/cuda/tools/on_gpu.py [FOLDER] [--seconds N] [--only STEP ...]
+    python3 contrib/cuda/tools/on_gpu.py [FOLDER] [--seconds N] [--only STEP ...] [--video]
+
+With --video it is NVDEC, and memory that OpenCL shares, instead of CUDA memory alone.
 
 It needs Python 3.11 or later, NVIDIA's driver, and the wheels that `bundle.py` collected; no
 network, no pip and no rights beyond this checkout. Packages that are installed are used where they
@@ -9,7 +11,7 @@ are there. What it finds is printed, and written to FOLDER after each step: repo
 output of the steps in a few more files, as far as each has come.
 
 All of it takes no longer than N seconds, 560 by default. A step that hangs is ended, and those
-after it still have their time; the last one, memcheck-rest, gets what is left.
+after it still have their time; the last one, memcheck-rest or opencl, gets what is left.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ WHEELS = ROOT / "build" / "gpu" / "wheels"
 SITE = ROOT / "build" / "gpu" / f"site-{sys.version_info.major}{sys.version_info.minor}"
 TESTS = "contrib/cuda/tests"
 LIBRARIES = f"{TESTS}/test_array_libraries.py"
+ICD = ROOT / "build" / "gpu" / "icd"
+"""Names NVIDIA's OpenCL to pyopencl's own loader."""
 # What is used where the machine has it: these have parts that are compiled.
 INSTALLED = {
     "numpy": "numpy",
@@ -74,6 +78,7 @@ def main() -> int:
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "build" / "gpu" / "report")
     parser.add_argument("--seconds", type=float, default=ALL, help="what all of it may take")
     parser.add_argument("--only", nargs="+", default=[], metavar="STEP", help="these steps alone")
+    parser.add_argument("--video", action="store_true", help="the steps about NVDEC and OpenCL")
     options = parser.parse_args()
     deadline = time.monotonic() + options.seconds
     scale = min(1, options.seconds / ALL)
@@ -87,7 +92,9 @@ def main() -> int:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
     }
-    chosen = steps(lines)
+    if options.video:
+        environment["OCL_ICD_VENDORS"] = str(vendors())
+    chosen = steps_of_video() if options.video else steps(lines)
     if options.only:
         chosen = [step for step in chosen if step.name in options.only]
     for file in {step.file for step in chosen}:
@@ -145,6 +152,47 @@ def steps(lines: list[str]) -> list[Step]:
         Step("memcheck-rest", [*memcheck, *rest, *suites], "memcheck-rest.txt", 600, 0,
              is_optional=True),
     ]  # fmt: skip
+
+
+def steps_of_video() -> list[Step]:
+    """What is run with --video, in this order: what counts most comes first."""
+    python = [sys.executable, "-X", "faulthandler"]
+    pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE"]
+    nvidia_smi = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv"]
+    ffmpeg = "backends/ffmpeg/tests"
+    tests = [
+        f"{ffmpeg}/test_nvdec.py",
+        f"{ffmpeg}/test_cuda_frames.py",
+        f"{TESTS}/test_visiting.py",
+    ]
+
+    def measuring(name: str, program: str, most: float, least: float) -> Step:
+        module, *values = program.split()
+        return Step(name, [*python, "-m", f"tests.bench.{module}", *values], "figures.txt", most,
+                    least, is_shown=True)  # fmt: skip
+
+    return [
+        Step("driver", nvidia_smi, "machine.txt", 20, 0, is_shown=True),
+        Step("doctor", [*python, "-m", "samebytes", "doctor"], "machine.txt", 40, 0),
+        measuring("bits", "nvdec_bits", 90, 50),
+        measuring("one stream", "nvdec --streams 1 --rounds 5 --seconds 95", 110, 90),
+        measuring("streams", "nvdec --sizes 1080p --streams 4 8 --rounds 3 --seconds 85",
+                  100, 80),
+        measuring("why", "nvdec --sizes 1080p --streams 4 --rounds 2 --why --seconds 35",
+                  45, 30),
+        measuring("flat", "nvdec_flat --seconds 56", 70, 50),
+        measuring("shared", "cuda_to_opencl", 30, 15),
+        Step("tests", [*pytest, *tests], "tests.txt", 120, 60),
+        Step("opencl", [*pytest, "backends/gpu_opencl/tests"], "opencl.txt", 300, 0,
+             is_optional=True),
+    ]  # fmt: skip
+
+
+def vendors() -> Path:
+    """A folder that names NVIDIA's OpenCL, and no other."""
+    ICD.mkdir(parents=True, exist_ok=True)
+    (ICD / "nvidia.icd").write_text("libnvidia-opencl.so.1\n", encoding="utf-8")
+    return ICD
 
 
 class Found(NamedTuple):
