@@ -77,10 +77,14 @@ def by_hand(path: str, stream: Any, *, unsafe: bool = False, back: bool = False)
                 torch.cuda.default_stream().wait_stream(stream)
 
 
+_replaced: dict[str, Any] = {}
+
+
 def without_the_wait_back(path: str, stream: Any) -> Iterator[Any]:
     """samebytes, where FFmpeg's stream does not wait for the caller's."""
     visiting: Any = importlib.import_module("samebytes_cuda._visiting")
-    settle, visiting._Uses.settle = visiting._Uses.settle, lambda self: None
+    settle = _replaced.setdefault("settle", visiting._Uses.settle)  # by the first thread
+    visiting._Uses.settle = lambda _: None
     try:
         yield from by_samebytes(path, stream)
     finally:

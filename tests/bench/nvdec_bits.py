@@ -6,8 +6,8 @@
 It needs an NVIDIA GPU, PyAV 17 or later and torch for CUDA. Each line is a codec, a depth and a
 size: how many frames have the bits of FFmpeg's download, and how many those of its decoder in
 software. A clip that is in FOLDER is not encoded: PyAV has no encoder for VP9 of 10 bits, and
-`bundle.py --video` of contrib/cuda has that encoded by the system's FFmpeg. What the GPU cannot decode is said
-in FFmpeg's words.
+`bundle.py --video` of contrib/cuda has that encoded by the system's FFmpeg. What the GPU cannot
+decode is said in FFmpeg's words.
 """
 
 from __future__ import annotations
