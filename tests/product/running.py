@@ -234,11 +234,12 @@ def _order_of(program: Seen, wanted: list[Planes]) -> list[int]:
 def _check_order(order: list[int], count: int, *, live: bool) -> None:
     """See that frames came in their order, and none twice.
 
-    A camera shows its pictures again and again, and begins with any.
+    A camera shows its pictures again and again, and begins with any. Its server leaves some out
+    that it has no CPU time for.
     """
     steps = [(after - before) % count for before, after in pairwise(order)]
     assert all(steps), order
-    assert sum(steps) < FRAMES, order
+    assert sum(steps) < count, order
     assert live or order == list(range(FRAMES)), order
 
 

@@ -28,6 +28,7 @@ FULL = pytest.approx(LUMA, abs=1)
 REFUSED: dict[str, dict[str, Any]] = {
     "full range": {"color_range": "full"},
     "matrix": {"color_matrix": "ycgco"},
+    "10 bits": {},
 }
 
 
@@ -51,10 +52,11 @@ def mean_of_image() -> openvino.Model:
 
 def surface(kind: str) -> sb.Frame[Any]:
     """A gray picture that says of its colours what is refused."""
-    frame = sb.context("vaapi").allocate_frame("NV12", 64, 64)
+    deep = kind == "10 bits"
+    frame = sb.context("vaapi").allocate_frame("P010" if deep else "NV12", 64, 64)
     with frame.map("cpu", "w") as view:
         for plane, value in zip(view.planes, (LUMA, 128), strict=True):
-            plane.native[...] = value
+            plane.native[...] = value << 8 if deep else value
     frame.metadata.update(REFUSED[kind])
     return frame
 
@@ -100,9 +102,17 @@ def as_rgb(run: Callable[..., float], frame: sb.Frame[Any]) -> float:
     return run(made)
 
 
+def converted(run: Callable[..., float], frame: sb.Frame[Any]) -> float:
+    reason = "missing package samebytes-ffmpeg: pip install samebytes-ffmpeg"
+    pytest.importorskip("samebytes_ffmpeg", reason=reason)
+    return run(frame.convert("NV12"))
+
+
 ADVICE: dict[str, tuple[Callable[..., float], Any]] = {
     "pass resize=, as samebytes_opencv.resize, which reads them on the CPU": (resize, FULL),
     'the frame as buffers, which frame.map("opencl") gives': (as_buffers, FULL),
+    'pass frame.convert("NV12")': (converted, LIMITED),
+    "resize=, as samebytes_opencv.resize, which reads the planes on the CPU": (resize, LIMITED),
     "pass color_matrix= of the nearest one": (nearest, LIMITED),
     "give it RGB frames of a program that converts them": (as_rgb, LIMITED),
 }

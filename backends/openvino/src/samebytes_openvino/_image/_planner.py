@@ -109,6 +109,7 @@ class Planner:
         """Return what to do with a frame, and its planes as the device sees them."""
         there = self._in_device_memory(frame) if self._tries_device else None
         if there is not None:
+            _check_bytes(there)
             return self._seen(frame, there, (), memory_of_gpu(there), there.context)
         there = in_cpu_memory(frame, copy)
         if self.resize is not None:
@@ -207,3 +208,16 @@ class Planner:
         if isinstance(self.device, RemoteContext):
             return self.device
         return f"openvino:{self.device}"
+
+
+def _check_bytes(there: Frame) -> None:
+    """Raise LayoutError if the planes in the memory of a device are not of single bytes.
+
+    The inputs of the model are bytes, and memory of a device is not seen as another type.
+    """
+    if any(layout.itemsize > 1 for layout in image_of(there).plane_layouts()):
+        raise LayoutError(
+            f"samples of {image_of(there)} have more than 8 bits, which a model reads from memory "
+            'of the CPU alone: pass frame.convert("NV12"), or resize=, as samebytes_opencv.resize, '
+            "which reads the planes on the CPU"
+        )
