@@ -22,7 +22,8 @@ import pytest
 
 from .sample_inputs import make_model, make_video
 
-SERVICE = Path(__file__).parents[2] / "samples" / "service"
+ROOT = Path(__file__).parents[2]
+SERVICE = ROOT / "samples" / "service"
 SAMEBYTES = Path(sysconfig.get_path("scripts")) / "samebytes"
 
 
@@ -97,6 +98,19 @@ def test_it_runs_is_well_and_ends_by_sigterm(tmp_path: Path) -> None:
         assert process.returncode == 0
     assert "json.sink: ended by SIGTERM after" in log
     assert subprocess.run(check, check=False, capture_output=True, timeout=60).returncode == 1
+
+
+def test_the_image_gets_what_it_installs_and_nothing_else() -> None:
+    """Each folder that pip installs was copied, and what a checkout has beside them was not."""
+    text = (SERVICE / "Dockerfile").read_text().replace("\\\n", " ")
+    copied = dict(re.findall(r"^COPY ([^-\s]\S*) (\S+)$", text, re.MULTILINE))
+    assert all((ROOT / source).exists() for source in copied)
+    (installs,) = re.findall(r"/pip install (.*)$", text, re.MULTILINE)
+    folders = {word.partition("[")[0] for word in shlex.split(installs) if word.startswith("./")}
+    street = "samples/service/street.py"
+    assert folders == {f"./{source}" for source in copied if source != street}
+    assert all(copied[folder[2:]] == f"/src/{folder[2:]}" for folder in folders)
+    assert copied[street] == docker_command("CMD")[2] == unit_command()[2]
 
 
 def test_systemd_takes_the_unit(tmp_path: Path) -> None:

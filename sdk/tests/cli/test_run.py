@@ -82,9 +82,10 @@ def get(port: int, path: str) -> tuple[int, str]:
 
 def test_a_function_that_returns_a_pipeline(file: str, capsys: Capture) -> None:
     assert main(["run", file]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("element ")
-    assert "\npictures " in out
+    written = capsys.readouterr()
+    assert written.err.startswith("element ")
+    assert "\npictures " in written.err
+    assert written.out == ""  # of what the pipeline writes
 
 
 def test_a_name_and_json(file: str, capsys: Capture) -> None:
@@ -129,6 +130,40 @@ def test_what_is_not_there(file: str, capsys: Capture, place: str, words: str) -
     assert file
     assert main(["run", place]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("import os; os.environ['CAMERA_OF_NOBODY']", "line 3: KeyError: 'CAMERA_OF_NOBODY'"),
+        ("def pipeline(): return {}['a']", "line 3: KeyError: 'a'"),
+        ("pipeline = =", "line 3: SyntaxError: invalid syntax"),
+        ("def pipeline(): el.create('none.such')", "unknown element 'none.such'"),
+    ],
+)
+@pytest.mark.parametrize("as_module", [False, True])
+def test_what_the_file_raises_has_its_line(
+    file: str, line: str, says: str, as_module: bool, capsys: Capture, monkeypatch: Any
+) -> None:
+    broken = Path(file).with_name("broken.py")
+    broken.write_text(f"import samebytes.elements as el\n\n{line}\n")
+    monkeypatch.chdir(broken.parent)
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
+    assert main(["run", "broken" if as_module else "broken.py"]) in (1, 2)
+    error = capsys.readouterr().err
+    assert says in error
+    assert "unexpected" not in error
+    sys.modules.pop("broken", None)
+
+
+def test_a_port_that_is_taken_is_named(file: str, capsys: Capture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert main(["run", file, "--listen", str(port)]) == 1
+    assert f"bind() of 127.0.0.1:{port} failed with " in capsys.readouterr().err
+    for wrong in ("port", "70000"):
+        assert main(["run", file, "--listen", wrong]) == 2
+    assert "a port is 0 to 65535" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("default_signals")

@@ -97,6 +97,16 @@ def test_an_element_that_cannot_open(said: Any) -> None:
     assert SECRET not in said()[-1][1]
 
 
+def test_a_start_that_a_signal_ends(said: Any) -> None:
+    class Slow(el.Sink):
+        def open(self, context: Any) -> None:
+            raise SystemExit(143)
+
+    with pytest.raises(SystemExit):
+        el.Pipeline(numbers(count=1), Slow()).run()
+    assert said()[-1] == ("INFO", "numbers -> Slow: ended while it started")
+
+
 def test_frames_left_out_name_the_slowest_element(said: Any) -> None:
     arrived, full = threading.Event(), threading.Event()
 

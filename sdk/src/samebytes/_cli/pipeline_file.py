@@ -6,11 +6,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UnknownNameError, UnsupportedObjectError
+from ..errors import SamebytesError, UnknownNameError, UnsupportedObjectError
 
 if TYPE_CHECKING:
     from ..elements import Pipeline
@@ -28,14 +31,15 @@ def pipeline_in(text: str) -> Pipeline:
 
     Raises:
         UnknownNameError: there is no such file or module, or no such name in it.
-        UnsupportedObjectError: it is something else.
+        UnsupportedObjectError: it is something else, or the file itself raises.
     """
     from ..elements import Pipeline
 
     place, sign, name = text.rpartition(":")
     if not sign:
         place, name = text, _NAME
-    module = _module(place)
+    with _named_lines():
+        module = _module(place)
     try:
         found: Any = getattr(module, name)
     except AttributeError:
@@ -46,13 +50,42 @@ def pipeline_in(text: str) -> Pipeline:
         ]
         raise UnknownNameError("pipeline", name, known, f"(in {place})") from None
     if callable(found) and not isinstance(found, type):
-        found = found()
+        with _named_lines():
+            found = found()
     if not isinstance(found, Pipeline):
         raise UnsupportedObjectError(
             f"{text} is a {type(found).__name__}, neither a Pipeline nor a function that returns "
             "one"
         )
     return found
+
+
+@contextmanager
+def _named_lines() -> Iterator[None]:
+    """Say which line of the user's file raised, as when a variable of the environment is not set.
+
+    Raises:
+        UnsupportedObjectError: something raised an exception that is none of ours.
+    """
+    try:
+        yield
+    except SamebytesError:
+        raise
+    except SyntaxError as error:
+        raise UnsupportedObjectError(
+            f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+        ) from error
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        # The first frame that is neither ours nor the import's is of the file, whose last one counts.
+        files = [one.filename for one in frames]
+        outside = [one for one in files if one != __file__ and "importlib" not in one]
+        if not outside:
+            raise
+        line = next(one.lineno for one in reversed(frames) if one.filename == outside[0])
+        raise UnsupportedObjectError(
+            f"{outside[0]}, line {line}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _module(place: str) -> ModuleType:

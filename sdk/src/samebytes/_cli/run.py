@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--listen",
+        type=_address,
         metavar="[HOST:]PORT",
         help="serve /healthz, and /metrics for Prometheus; HOST is 127.0.0.1 if it is left out",
     )
@@ -90,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(statistics.as_dict(), indent=2))
     elif not options.quiet:
-        print(statistics)
+        print(statistics, file=sys.stderr)  # stdout is for what the pipeline writes: json.sink
     # Who sends SIGTERM, as systemd and Docker do, asks for this end; Ctrl-C breaks off.
     return 130 if running.stopped_by == signal.SIGINT else 0
 
@@ -123,6 +124,12 @@ def _leaves_on_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _address(text: str) -> str:
+    if not 0 <= int(text.rpartition(":")[2]) < 65536:
+        raise argparse.ArgumentTypeError("a port is 0 to 65535")
+    return text
 
 
 def _count(text: str) -> int:

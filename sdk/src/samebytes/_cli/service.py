@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, NativeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,10 +78,20 @@ class Service:
         return None if self._exposition is None else self._exposition()
 
     def __enter__(self) -> Self:
+        """Listen.
+
+        Raises:
+            NativeError: nobody can listen there, as where another program does.
+        """
         if self._listen is not None:
             self._make_exporter()
             host, _, port = self._listen.rpartition(":")
-            server = ThreadingHTTPServer((host or "127.0.0.1", int(port)), _handler(self))
+            address = host or "127.0.0.1", int(port)
+            try:
+                server = ThreadingHTTPServer(address, _handler(self))
+            except OSError as error:
+                where = "bind() of {}:{}".format(*address)
+                raise NativeError(where, error.errno or 0, error.strerror or str(error)) from error
             server.daemon_threads = True
             self._ending.callback(server.server_close)
             self._ending.callback(server.shutdown)

@@ -65,6 +65,8 @@ class Journal:
         # As text: who keeps a record would keep the error, and the frames of its traceback.
         if isinstance(error, ElementError) and not asked:
             _log.error("%s: did not start: %s", self._name, str(error))
+        elif isinstance(error, SystemExit | KeyboardInterrupt):
+            _log.info("%s: ended while it started", self._name)
         else:
             _log.info("%s: did not start: %s", self._name, type(error).__name__)
 

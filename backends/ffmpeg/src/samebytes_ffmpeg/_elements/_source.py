@@ -234,7 +234,8 @@ class FFmpegSource(Source):
 
     def _say_connected(self, attempts: int) -> None:
         if (more := self._seldom.may("back")) is not None:
-            _log.info("%s: connected after %d attempts%s", self.name, attempts, more)
+            tries = f"{attempts} attempt{'' if attempts == 1 else 's'}"
+            _log.info("%s: connected after %s%s", self.name, tries, more)
 
     def _stopped_within(self, seconds: float) -> bool:
         """Wait, unless there is an interrupt()."""
