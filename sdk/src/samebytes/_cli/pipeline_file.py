@@ -77,7 +77,7 @@ def _named_lines() -> Iterator[None]:
         ) from error
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
-        # The first frame that is neither ours nor the import's is of the file, whose last one counts.
+        # The first frame that is not ours, nor the import's, is in the file: its last one counts.
         files = [one.filename for one in frames]
         outside = [one for one in files if one != __file__ and "importlib" not in one]
         if not outside:
