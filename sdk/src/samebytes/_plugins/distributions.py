@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .installed import extras, installed_distributions, normalized
 
 __all__ = ["Entry", "entries", "install_hint", "published_hint"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry point: a name and the module it stands for.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ..errors import PluginConflictError, PluginError
 from .distributions import install_hint, published_hint
@@ -25,8 +25,7 @@ _Name = TypeVar("_Name", str, int | str)
 __all__ = ["Declarations", "Edge", "PluginRecord", "Tables"]
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(NamedTuple):
     """The declarations that the hooks of one plugin returned."""
 
     natives: tuple[NativeSpec, ...] = ()
@@ -67,8 +66,7 @@ class PluginRecord:
         return str(self.error or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A mapper as declared, and by whom.
 
     Attributes:

@@ -16,23 +16,28 @@ docs/reference/metadata.md says what becomes of them when frames are mapped, cut
 
 from __future__ import annotations
 
-from ._affine import AffineTransform
-from ._entries import (
-    Classification,
-    Entry,
-    InferenceResult,
-    LayerInfo,
-    ModelInfo,
-    ObjectId,
-    SourceIdentifier,
-)
-from ._json import to_dict, to_json
-from ._json_reading import from_json
-from ._lookup import KEY, add, all_of, change, entries_of, find, remove
-from ._plain import from_plain, to_plain
-from ._rules import meta_of_batch, meta_of_part, meta_of_warped
-from ._upright import upright_size, upright_transform
-from ._views import Detection, Timestamp
+from typing import TYPE_CHECKING
+
+from samebytes._lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from ._affine import AffineTransform
+    from ._entries import (
+        Classification,
+        InferenceResult,
+        LayerInfo,
+        ModelInfo,
+        ObjectId,
+        SourceIdentifier,
+    )
+    from ._entry import Entry
+    from ._json import to_dict, to_json
+    from ._json_reading import from_json
+    from ._lookup import KEY, add, all_of, change, entries_of, find, remove
+    from ._plain import from_plain, to_plain
+    from ._rules import meta_of_batch, meta_of_part, meta_of_warped
+    from ._upright import upright_size, upright_transform
+    from ._views import Detection, Timestamp
 
 __all__ = [
     "KEY",
@@ -63,3 +68,37 @@ __all__ = [
     "upright_size",
     "upright_transform",
 ]
+
+_HOME = {
+    "AffineTransform": "._affine",
+    "Classification": "._entries",
+    "Detection": "._views",
+    "Entry": "._entry",
+    "InferenceResult": "._entries",
+    "KEY": "._lookup",
+    "LayerInfo": "._entries",
+    "ModelInfo": "._entries",
+    "ObjectId": "._entries",
+    "SourceIdentifier": "._entries",
+    "Timestamp": "._views",
+    "add": "._lookup",
+    "all_of": "._lookup",
+    "change": "._lookup",
+    "entries_of": "._lookup",
+    "find": "._lookup",
+    "from_json": "._json_reading",
+    "from_plain": "._plain",
+    "meta_of_batch": "._rules",
+    "meta_of_part": "._rules",
+    "meta_of_warped": "._rules",
+    "remove": "._lookup",
+    "to_dict": "._json",
+    "to_json": "._json",
+    "to_plain": "._plain",
+    "upright_size": "._upright",
+    "upright_transform": "._upright",
+}
+
+# Models use one or two of these, and making the classes of all takes longer than a frame.
+if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

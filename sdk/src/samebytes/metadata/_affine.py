@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..errors import MetadataError
 from ._checks import real, sequence
-from ._entries import Entry
+from ._entry import Entry
 
 __all__ = ["AffineTransform", "Rectangle", "Size"]
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SamebytesError
-from ._entries import Entry, InferenceResult
+from ._entries import InferenceResult
+from ._entry import Entry
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entry, and the entries that a frame or a region holds as they are."""
+"""The entries that a frame or a region holds as they are."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from .._dtypes import dtype
 from .._secrets import without_secrets
 from ..errors import MetadataError, SamebytesError
 from ._checks import optional_real, optional_whole, sequence, shown, text, texts, whole
+from ._entry import Checked, Entry
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "Checked",
     "Classification",
-    "Entry",
     "InferenceResult",
     "LayerInfo",
     "ModelInfo",
@@ -29,34 +28,6 @@ __all__ = [
 
 # Of element types. Names that look alike are sought for others, which takes a while for long ones.
 _LONGEST_NAME = 64
-
-
-class Checked:
-    """The common part of this package's classes, which set their values once they are checked."""
-
-    __slots__ = ()
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
-
-    def _name(self, field: str) -> str:
-        return f"{type(self).__name__}.{field}"
-
-
-class Entry(Checked):
-    """The base of typed metadata: frozen, checked when it is made, compared by value.
-
-    A program may derive classes of its own and add them to frames. They stay in the process:
-    `samebytes_ipc.send()` and `to_json()` know the classes of this module alone.
-
-    Attributes:
-        about_the_whole: whether it speaks of the whole picture, so that a part of the picture
-            does not have it.
-    """
-
-    __slots__ = ()
-
-    about_the_whole: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -17,7 +17,8 @@ from .._numbers import check_shape
 from ..errors import LayoutError, MetadataError
 from ..formats import ImageInfo
 from ._checks import optional_real, optional_whole, real, shown, text, texts, whole
-from ._entries import Classification, Entry, InferenceResult, ObjectId, SourceIdentifier
+from ._entries import Classification, InferenceResult, ObjectId, SourceIdentifier
+from ._entry import Entry
 from ._json import OBJECT_KEYS, PRECISIONS, UNNAMED
 from ._lookup import add, find, remove
 from ._views import Timestamp, meta_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from .._core.memory.meta import FrameMeta, Region
 from ..errors import MetadataError
 from ..formats import ImageInfo
-from ._entries import Entry
+from ._entry import Entry
 from ._views import Detection, Timestamp, meta_of
 
 if TYPE_CHECKING:

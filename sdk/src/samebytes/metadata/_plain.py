@@ -12,13 +12,13 @@ from ._affine import AffineTransform
 from ._checks import sequence, shown
 from ._entries import (
     Classification,
-    Entry,
     InferenceResult,
     LayerInfo,
     ModelInfo,
     ObjectId,
     SourceIdentifier,
 )
+from ._entry import Entry
 
 if TYPE_CHECKING:
     from .._core.memory.tensor import Tensor

@@ -19,7 +19,8 @@ from ..formats import ImageInfo, sample_aspect_of
 from ._affine import AffineTransform
 from ._checks import sequence
 from ._cut import Moved, entries_of_cut, is_straight
-from ._entries import Entry, SourceIdentifier
+from ._entries import SourceIdentifier
+from ._entry import Entry
 from ._lookup import KEY, add, entries_of, find
 from ._views import Timestamp, image_of, meta_of
 

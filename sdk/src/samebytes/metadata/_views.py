@@ -12,7 +12,7 @@ from .._core.memory.meta import FrameMeta, Region
 from ..errors import MetadataError, SamebytesError
 from ..formats import ImageInfo, duration_of
 from ._checks import optional_real, optional_whole, real, text, whole
-from ._entries import Entry
+from ._entry import Entry
 
 if TYPE_CHECKING:
     from .._core.memory.frame import Frame

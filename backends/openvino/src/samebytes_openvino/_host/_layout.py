@@ -9,10 +9,9 @@ the padding after the last row, which must therefore be known to belong to the s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import openvino
@@ -29,8 +28,7 @@ Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """A layout with gaps, as a part of a dense tensor.
 
     Attributes:
@@ -50,8 +48,7 @@ class Region:
     end: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """An array's layout in the terms of OpenVINO.
 
     Attributes:

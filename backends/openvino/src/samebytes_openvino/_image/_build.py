@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import openvino
@@ -41,8 +40,7 @@ _NATIVE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """The layout of frames in memory, and the meaning of their values.
 
     Attributes:
@@ -116,8 +114,7 @@ class Source:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(NamedTuple):
     """A model that takes planes.
 
     Attributes:
@@ -163,7 +160,7 @@ def is_surface(source: Source) -> bool:
     if source.memory != "GPU_SURFACE":
         return False
     # Another matrix follows that conversion.
-    if not replace(source, matrix="BT.601").is_native():
+    if not source._replace(matrix="BT.601").is_native():
         raise LayoutError(
             f"the GPU plugin takes images and surfaces as NV12 or I420 of even size, and of "
             f"limited range, and these are {source.info} of {source.range} range: pass resize=, as "

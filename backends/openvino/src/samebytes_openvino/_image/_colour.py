@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from openvino import Type
@@ -38,8 +37,7 @@ RANGES = ("limited", "full")
 _OPENVINO = (1.164, 1.596, 0.391, 0.813, 2.018)
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+class Conversion(NamedTuple):
     """Factors of a colour conversion.
 
     R = luma * (Y - black) + red * V,  G = ... - green_u * U - green_v * V,  B = ... + blue * U

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from samebytes import ImageFormat
 from samebytes.errors import UnknownNameError
@@ -14,8 +15,7 @@ __all__ = ["Component", "components_of", "is_readable", "supported_formats",
            "without_subsampling"]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(NamedTuple):
     """One of Y, U, V, R, G, B.
 
     The component of the pixel in column x and row y begins at byte

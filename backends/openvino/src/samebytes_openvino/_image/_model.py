@@ -13,7 +13,6 @@ from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel
 from .._request._outputs import OutputFrame
 from ._colour import ColorMatrix, ColorRange
-from ._explain import explanation, placements
 from ._placing import Align, Fit
 from ._planner import Planner
 from ._request import ImageRequest, Quality, Resize
@@ -189,6 +188,8 @@ class ImageModel:
             frame: the frame to explain. Without it, what holds for all frames of the layout that
                 was seen last is said.
         """
+        from ._explain import explanation, placements  # what programs seldom ask for
+
         planner = self._planner
         resizes = planner.resize is not None
         name = planner.device_name

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import openvino
@@ -50,8 +50,7 @@ class Parts:
     rule: Rule
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A part of a frame, and where in the model's image it is shown.
 
     Attributes:
@@ -153,8 +152,7 @@ def fill(tables: Mapping[str, Array], parts: Sequence[Shown]) -> None:
             item.reshape(-1)[...] = values
 
 
-@dataclass(frozen=True, slots=True)
-class _Along:
+class _Along(NamedTuple):
     """The columns, or rows, of a part.
 
     Attributes:

@@ -9,9 +9,8 @@ scaled to the size that it has in the model's image, and the colour is joined to
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from openvino import Type
@@ -36,8 +35,7 @@ ALIGNS = ("center", "top-left", "bottom-right")
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """The rule by which pictures are brought to the model's size.
 
     Attributes:
@@ -50,8 +48,7 @@ class Rule:
     pad: tuple[float, ...] = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Placing:
+class Placing(NamedTuple):
     """The result of a rule for pictures of one size.
 
     Attributes:
@@ -162,7 +159,7 @@ def boxed(model: Any, target: Target, found: Placing) -> tuple[Any, Target]:
     small.output(0).get_tensor().set_names(names)
     small.set_friendly_name(image.get_friendly_name())
     model.validate_nodes_and_infer_types()
-    return model, replace(target, size=(width, height))
+    return model, target._replace(size=(width, height))
 
 
 def _colour(target: Target, pad: tuple[float, ...], element: Any) -> Array:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -178,7 +178,7 @@ class Plans:
             return build(self._model, source, self._target, on_cpu)
         built = build(identity(self._model), source, self._target, on_cpu)
         model = joined(self._model, self._batch, built.model)
-        return replace(built, model=model, names=tuple(port.any_name for port in model.inputs))
+        return built._replace(model=model, names=tuple(port.any_name for port in model.inputs))
 
 
 def kind_of(device: str | RemoteContext) -> str:

@@ -8,7 +8,6 @@ request would refer to each other, and be freed by the garbage collector alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import openvino
@@ -147,7 +146,7 @@ class Planner:
             source = Source.dense(info, *colours, memory, turn)
             if pitches:
                 lengths, firsts = zip(*pitches, strict=True)
-                source = replace(source, pitches=lengths, firsts=firsts)
+                source = source._replace(pitches=lengths, firsts=firsts)
             known = self._find_out(source, context)
             self._plans.remember(key, known)
         self._last = known.plan
@@ -175,7 +174,7 @@ class Planner:
         """With what the rule makes of pictures of that size."""
         format_ = source.info.format
         found = placing(self.rule, self.target.size, source.size, source.turn, format_)
-        return source if found is STRETCHED else replace(source, placing=found)
+        return source if found is STRETCHED else source._replace(placing=found)
 
     def _planned(self, source: Source) -> Source:
         """The planes that the model gets: the frame's, or those that `resize` makes of them."""
@@ -192,7 +191,7 @@ class Planner:
         size = self.target.size if box is None else box[2:]
         made = ImageInfo(without_subsampling(format_), *stored_size(size, source.turn))
         dense = Source.dense(made, source.matrix, source.range, turn=source.turn)
-        return replace(dense, placing=replace(source.placing, part=None))
+        return dense._replace(placing=source.placing._replace(part=None))
 
     def _in_device_memory(self, frame: Frame) -> Frame | None:
         target = self._contexts.get(frame.context) or self._target_of(frame)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from openvino import Type
@@ -33,8 +33,7 @@ Pitches = tuple[tuple[int, int], ...]
 """Of each plane, the bytes of a row, and the byte at which its first pixel begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(NamedTuple):
     """The meaning of YUV values, and whether pictures are turned as frames say.
 
     A matrix or range of None stands for the one that a frame states itself.

@@ -18,8 +18,7 @@ their own: one dimension of 1 more than those of the channel before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from openvino import opset13 as ops
@@ -32,8 +31,7 @@ __all__ = ["picture"]
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
+class _Axis(NamedTuple):
     """For each row or column of the result, which two of the source it lies between.
 
     Attributes:

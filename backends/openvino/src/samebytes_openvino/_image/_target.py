@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import openvino
@@ -24,8 +23,7 @@ COLORS = ("BGR", "RGB")
 _ELEMENTS = (Type.u8, Type.f32, Type.f16)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """The image input of a model, settled.
 
     Attributes:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ def turning(model: Any, target: Target, turn: Turn) -> tuple[Any, Target]:
     lying.output(0).get_tensor().set_names(names)
     lying.set_friendly_name(friendly_name)
     model.validate_nodes_and_infer_types()
-    return model, replace(target, size=stored_size(target.size, turn))
+    return model, target._replace(size=stored_size(target.size, turn))
 
 
 def _reversed(node: Any, axis: int) -> Any:

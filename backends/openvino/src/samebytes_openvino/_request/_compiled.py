@@ -14,7 +14,6 @@ import openvino
 import samebytes
 from samebytes.errors import MissingDependencyError, UnknownNameError, UnsupportedObjectError
 
-from .._missing_devices import missing_devices
 from .._remote._context import RemoteContext
 from .._remote._core import core_of
 from .._remote._shared_queue import (
@@ -180,6 +179,8 @@ def _naming_missing_devices(core: Any, device: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
+        from .._missing_devices import missing_devices  # it knows OpenCL, and most never need it
+
         check_device_name(core, device, error)
         kind, found = device.partition(".")[0], core.available_devices
         why = missing_devices(found).get(f"no {kind}")
