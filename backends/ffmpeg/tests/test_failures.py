@@ -39,6 +39,26 @@ def test_every_error_of_ffmpeg_has_words(number: int) -> None:
         assert "not permitted" not in words
 
 
+def test_without_nvenc_the_sink_says_so(tmp_path: Path) -> None:
+    """There is none in CI, nor in A100, H100 and H200, where its library loads all the same."""
+    frames = iter([av.VideoFrame(256, 256, "yuv420p")])
+    pipeline = el.Pipeline(frames, FFmpegSink(tmp_path / "clip.mp4", codec="h264_nvenc"))
+    try:
+        pipeline.run()
+    except ElementError as error:
+        assert re.search("NVENC is not here: .* choose libx264", str(error))  # noqa: PT017 - or none
+    else:
+        pytest.skip("this GPU has NVENC")
+
+
+def test_an_option_that_nvenc_does_not_know_is_another_error() -> None:
+    opening = 'avcodec_open2("h264_nvenc", {})'
+    words = in_words(CLASSES[errno.EINVAL](errno.EINVAL, "Invalid argument", opening))
+    assert words.startswith("an option, size or format is not possible here")
+    other = in_words(CLASSES[errno.EPERM](errno.EPERM, "", 'avcodec_open2("libx264", {})'))
+    assert "NVENC" not in other
+
+
 @contextmanager
 def server(*answers: bytes) -> Iterator[int]:
     """Gives each who connects the same answers, one for each request; then it is silent."""

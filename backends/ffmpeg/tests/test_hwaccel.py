@@ -26,13 +26,14 @@ from samebytes import Frame
 from samebytes.errors import ElementError, ParameterError, PoolTimeoutError
 from samebytes_ffmpeg import FFmpegSource, HardwareDevice
 from samebytes_ffmpeg._elements import _choosing
-from samebytes_ffmpeg._elements._cuda_decoding import CUDADecoding
+from samebytes_ffmpeg._elements._cuda_decoding import CUDADecoding, _current, _hwaccel
 from samebytes_ffmpeg._elements._decoders import (
     Decoder,
     NoHardwareError,
     SoftwareDecoding,
     StreamDecoder,
 )
+from samebytes_ffmpeg._hardware import libcuda
 
 CAPSULE: dict[str, Any] = {"stream": 1, "max_version": (1, 0)}
 
@@ -86,6 +87,13 @@ class Uploading(StreamDecoder):
 def uploads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device that decodes, as far as a source sees."""
     monkeypatch.setattr(_choosing, "CUDADecoding", Uploads)
+
+
+class WithoutNVDEC(CUDADecoding):
+    """FFmpeg looks for NVDEC itself."""
+
+    def opening(self) -> AbstractContextManager[dict[str, Any]]:
+        return _current(libcuda.primary_context(0), _hwaccel(0))
 
 
 class Noting(SoftwareDecoding):
@@ -214,6 +222,37 @@ class TestOnDevice:
         text = el.Pipeline(FFmpegSource(path, hwaccel="auto"), OnGPU(), copy=True).explain()
         assert "decoded in software: NVDEC has no decoder for mjpeg" in text
         with pytest.raises(ElementError, match="no decoder for mjpeg: leave hwaccel out"):
+            samebytes_ffmpeg.open(path, hwaccel="cuda")
+
+    @pytest.mark.pyav17
+    def test_another_decoder_of_ffmpegs_where_the_first_knows_no_hardware(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Of AV1 FFmpeg prefers libdav1d. Its own decoder asks for NVDEC, which is not here."""
+        monkeypatch.setattr(_choosing, "CUDADecoding", WithoutNVDEC)
+        path = tmp_path / "clip.mp4"
+        with av.open(str(path), "w") as container:
+            stream: Any = container.add_stream("libsvtav1", rate=30, options={"preset": "12"})
+            stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+            container.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))
+            container.mux(stream.encode(None))
+        with pytest.raises(ElementError, match="NVDEC cannot decode this av1 of 64x64"):
+            samebytes_ffmpeg.open(path, hwaccel="cuda")
+        text = el.Pipeline(FFmpegSource(path, hwaccel="auto"), OnGPU(), copy=True).explain()
+        assert "decoded in software: NVDEC cannot decode this av1 of 64x64" in text
+
+    @pytest.mark.pyav17
+    def test_a_codec_that_ffmpeg_has_for_the_cpu_alone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(_choosing, "CUDADecoding", WithoutNVDEC)
+        path = tmp_path / "clip.mkv"
+        with av.open(str(path), "w") as container:
+            stream: Any = container.add_stream("ffv1", rate=30)
+            stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+            container.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))
+            container.mux(stream.encode(None))
+        with pytest.raises(ElementError, match="NVDEC has no decoder for ffv1: leave hwaccel out"):
             samebytes_ffmpeg.open(path, hwaccel="cuda")
 
     def test_a_start_and_passes(self, clip: Path) -> None:

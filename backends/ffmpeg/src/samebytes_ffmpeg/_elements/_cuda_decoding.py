@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from ctypes import c_void_p, sizeof
 from typing import Any
 
@@ -19,7 +20,7 @@ from .._hardware import libcuda
 from .._hardware.described import describe
 from .._loans import lend, put, sweep
 from .._pyav import frame_address
-from ._decoders import Decoder, NoHardwareError, StreamDecoder
+from ._decoders import Decoder, NoHardwareError
 
 __all__ = ["CUDADecoding"]
 
@@ -86,13 +87,34 @@ class CUDADecoding:
 
     def decoder(self, stream: Any, threads: int) -> Decoder:
         """As of Decoding."""
-        if not stream.codec_context.is_hwaccel:
-            raise NoHardwareError(f"NVDEC has no decoder for {stream.codec_context.name}")
+        codec = stream.codec_context
+        if not codec.is_hwaccel:
+            codec = self._other_decoder(codec)
         options = {"extra_hw_frames": str(self._extra)}
         if self._unsafe:
             options["hwaccel_flags"] = "+unsafe_output"
-        stream.codec_context.options = {**stream.codec_context.options, **options}
-        return _NVDEC(stream, self)
+        codec.options = {**stream.codec_context.options, **options}
+        return _NVDEC(codec, self)
+
+    def _other_decoder(self, preferred: Any) -> Any:
+        """FFmpeg's own decoder of a codec for which FFmpeg prefers one that knows no hardware.
+
+        Of AV1 that is libdav1d. The own one has the name of the codec.
+        """
+        name = preferred.codec.canonical_name
+        found: Any = None
+        if name != preferred.name:
+            with suppress(ValueError), libcuda.current(libcuda.primary_context(self._device)):
+                codec = av.Codec(name, "r")
+                found = av.CodecContext.create(codec, hwaccel=_hwaccel(self._device))
+        if found is None or not found.is_hwaccel:
+            raise NoHardwareError(f"NVDEC has no decoder for {preferred.name}")
+        found.extradata = preferred.extradata
+        found.width, found.height = preferred.width, preferred.height
+        # PyAV sets the device's format. FFmpeg takes that of AV1 for a sign that the device's
+        # decoder is there already (libavcodec/av1dec.c, get_pixel_format), and makes none.
+        found.pix_fmt = preferred.pix_fmt or "yuv420p"
+        return found
 
     def held(self) -> int:
         """The number of surfaces that somebody else than FFmpeg's decoder has."""
@@ -133,26 +155,44 @@ class _Token:
         self._living.discard(id(self))
 
 
-class _NVDEC(StreamDecoder):
-    """PyAV's decoder of a stream, opened for NVDEC. More threads would only keep more surfaces."""
+class _NVDEC:
+    """A decoder of PyAV's that was made for NVDEC. More threads would only keep more surfaces."""
 
-    def __init__(self, stream: Any, decoding: CUDADecoding) -> None:
-        super().__init__(stream, 1)
+    def __init__(self, codec: Any, decoding: CUDADecoding) -> None:
+        codec.thread_count, codec.thread_type = 1, "NONE"
+        self._codec = codec
         self._decoding = decoding
         self._has_begun = False
 
     def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
-        frames = super().decode(packet)
+        """As of Decoder."""
+        codec = self._codec
+        try:
+            frames: Sequence[av.VideoFrame] = codec.decode(packet)
+        except av.FFmpegError as error:
+            if error.errno != errno.ENOSYS:
+                raise
+            # A decoder that knows nothing but hardware, as that of AV1.
+            raise NoHardwareError(
+                f"NVDEC cannot decode this {codec.name} of {codec.width}x{codec.height}"
+            ) from error
         for frame in frames:
             if frame.format.name != "cuda":
                 if self._has_begun and not self._decoding.strict:
                     continue
                 raise NoHardwareError(
-                    f"NVDEC cannot decode this {packet.stream.codec_context.name} of "
+                    f"NVDEC cannot decode this {codec.name} of "
                     f"{frame.width}x{frame.height} in {frame.format.name}"
                 )
             self._has_begun = True
         return frames
+
+    def flush(self) -> None:
+        """As of Decoder. PyAV does so only for the decoders of a container."""
+        self._codec.flush_buffers()
+
+    def close(self) -> None:
+        """Nothing: PyAV frees a codec with the last object that can reach it."""
 
 
 @contextmanager

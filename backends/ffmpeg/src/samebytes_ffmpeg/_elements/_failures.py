@@ -42,6 +42,20 @@ _NUMBERS = {
     errno.ENETUNREACH: "there is no way to its network",
 }
 
+_NO_NVENC = (
+    "NVENC is not here: it needs NVIDIA's driver with libnvidia-encode.so.1 (in a container: "
+    "NVIDIA_DRIVER_CAPABILITIES must have video) and a GPU that encodes, which A100, H100 and H200 "
+    "do not; choose libx264"
+)
+# Of libavcodec/nvenc.c: a library is missing, the device is unsupported, or there is none.
+_WITHOUT_NVENC = frozenset((errno.EPERM, errno.ENOSYS, errno.ENOENT))
+
+
+def _lacks_nvenc(error: av.FFmpegError) -> bool:
+    """True if an encoder of NVENC did not open for want of the hardware or its library."""
+    opening = str(error.filename).startswith("avcodec_open2(") and "_nvenc" in str(error.filename)
+    return opening and (error.errno in _WITHOUT_NVENC or isinstance(error, kinds.ExternalError))
+
 
 def in_words(error: Exception, waited: float | None = None) -> str:
     """Return the text of an error, without FFmpeg's number and without secrets.
@@ -53,6 +67,8 @@ def in_words(error: Exception, waited: float | None = None) -> str:
     if isinstance(error, kinds.ExitError):
         return "it was interrupted" if waited is None else f"no data came for {waited:g} s"
     if isinstance(error, av.FFmpegError):
+        if _lacks_nvenc(error):
+            return _NO_NVENC
         number = _NUMBERS.get(error.errno or 0)
         found = number or next((text for kind, text in _TEXTS if isinstance(error, kind)), None)
         return found or without_secrets(str(error.strerror))
