@@ -17,6 +17,7 @@ CELLS = (
     "pipe.run()",
     "sb.installed_plugins()",
     "frame.meta",
+    "pipe",
 )
 
 
@@ -39,3 +40,7 @@ def test_what_a_notebook_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "<th>p95 ms</th>" in shown[4]["text/html"]
     assert "<td>ffmpeg</td>" in shown[5]["text/html"]
     assert shown[6]["text/plain"].startswith("<FFmpegMeta I420 640x360")
+    assert (
+        "<title>frames to &lt;lambda&gt;, &lt;lambda&gt; to the end</title>"
+        in shown[7]["image/svg+xml"]
+    )

@@ -11,7 +11,7 @@ from .._core.edges.edge import Transfer
 from .layout import Place, places
 from .links import Link
 
-__all__ = ["svg"]
+__all__ = ["STYLE", "number", "svg"]
 
 _WIDTH, _HEIGHT, _LEGEND = 1000, 700, 40
 # The ring is an ellipse, since names are wide.
@@ -40,7 +40,7 @@ _APART = 7.0
 _ARROW = 10.0
 # A line between two nodes of the ring passes the hub at this distance, or farther away.
 _CLEAR = 190.0
-_STYLE = """\
+STYLE = """\
 text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#1f2328}
 .name{text-anchor:middle}
 .node{fill:#f6f8fa;stroke:#59636e}
@@ -50,6 +50,7 @@ text{font:14px ui-monospace,Menlo,Consolas,monospace;fill:#1f2328}
 text{fill:#e6edf3}
 .node{fill:#21262d;stroke:#9198a1}
 """
+"""Of boxes and names. What is for dark pages comes last, and whoever uses it closes that block."""
 
 
 def svg(nodes: Sequence[str], links: Sequence[Link]) -> str:
@@ -64,7 +65,7 @@ def svg(nodes: Sequence[str], links: Sequence[Link]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
         "<title>What samebytes can map to what</title>",
         f"<desc>{escape(_description(links))}</desc>",
-        f"<style>{_STYLE}{_colors_on_dark()}}}</style>",
+        f"<style>{STYLE}{_colors_on_dark()}}}</style>",
         # A background of its own: a page may be dark where the viewer is not, or the other way.
         f'<rect class="paper" width="{_WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
         *(line for link in links for line in _link(link, at)),
@@ -176,9 +177,9 @@ def _border(node: str, place: Place, towards: Place) -> Place:
 def _node(node: str, place: Place) -> str:
     half = _half(node)
     return (
-        f'<rect class="node" x="{_number(place[0] - half[0])}" y="{_number(place[1] - half[1])}" '
-        f'width="{_number(2 * half[0])}" height="{_number(2 * half[1])}" rx="6"/>'
-        f'<text class="name" x="{_number(place[0])}" y="{_number(place[1] + 5)}">'
+        f'<rect class="node" x="{number(place[0] - half[0])}" y="{number(place[1] - half[1])}" '
+        f'width="{number(2 * half[0])}" height="{number(2 * half[1])}" rx="6"/>'
+        f'<text class="name" x="{number(place[0])}" y="{number(place[1] + 5)}">'
         f"{escape(node)}</text>"
     )
 
@@ -197,10 +198,10 @@ def _legend() -> list[str]:
 
 
 def _point(place: Place) -> str:
-    return f"{_number(place[0])} {_number(place[1])}"
+    return f"{number(place[0])} {number(place[1])}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """To a tenth: the same text whatever the last bits of a cosine are."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text

@@ -247,6 +247,12 @@ class Pipeline:
     def __repr__(self) -> str:
         return f"<Pipeline {' -> '.join(step.name for step in self._graph)}>"
 
+    def _repr_svg_(self) -> str:
+        """The steps as boxes: nothing is opened for it."""
+        from .._seen.chain import chain_svg
+
+        return chain_svg(self._graph, {})
+
 
 class Running:
     """A pipeline that runs. Iterating gives the frames of the main line's last element.
@@ -449,6 +455,12 @@ class Running:
         steps = " -> ".join(step.name for step in self._run.graph)
         state = "stopped" if self.stopped else "runs"
         return f"<Running {steps}: {state}, {self.progress().frames_read} frames read>"
+
+    def _repr_svg_(self) -> str:
+        """The steps as boxes, with the frames of each source and where each step takes them."""
+        from .._seen.chain import chain_svg
+
+        return chain_svg(self._run.graph, self._run.plan().notes())
 
     def __enter__(self) -> Self:
         return self

@@ -119,6 +119,17 @@ class Plan:
         for step in self._graph.steps:
             yield from self._lines_of(step)
 
+    def notes(self) -> dict[str, str]:
+        """A few words on each step, by its name: what a source gives, where a step takes frames."""
+        found: dict[str, str] = {}
+        for step, info in self.given.items():
+            found[step.name] = "" if info is None else str(info).partition(",")[0]
+        for step in self._graph.steps:
+            links = self.links_of(step).values()
+            words = [f'in {_place(link)}, "{link.access}"' for link in links]
+            found[step.name] = "; ".join(dict.fromkeys(words))
+        return found
+
     def _lines_of(self, step: Step) -> Iterator[str]:
         """The lines on what one step takes: once for all streams, or for each where they differ."""
         streams: dict[tuple[str, ...], list[int]] = {}
@@ -139,12 +150,17 @@ def _prefix(streams: list[int]) -> str:
     return f"streams {', '.join(map(str, streams[:-1]))} and {streams[-1]}: "
 
 
+def _place(link: Link) -> str:
+    """The memory in which a step takes frames."""
+    return str(link.given.memory if link.target is None else link.target.node)
+
+
 def _words(step: Step, link: Link | None) -> Iterator[str]:
     if link is None:
         takes = " or ".join(map(str, step.element._takes))
         yield f"{step.name} takes {takes}; agreed on with the first frame"
         return
-    where = link.given.memory if link.target is None else link.target.node
+    where = _place(link)
     own = link.own
     itself = "" if own is None or own.node == where else f", and maps it to {own.node} itself"
     yield f'{step.name} takes it in {where}, access "{link.access}"{itself}'
