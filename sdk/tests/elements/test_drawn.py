@@ -69,8 +69,9 @@ def test_sources_and_branches_lie_below_each_other() -> None:
         look(),
     )
     picture = pipe._repr_svg_()
+    first = ("look", "look#5", "write")
     assert links(picture) == {
-        *((source, to) for source in ("numbers", "numbers#2") for to in ("look", "look#5", "write")),
+        *((source, step) for source in ("numbers", "numbers#2") for step in first),
         ("look", "look#2"), ("look#2", "look#3"), ("look", "look#4"),
         ("write", "look#6"), ("write", "look#7"),
     }  # fmt: skip
