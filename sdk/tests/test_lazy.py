@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import samebytes
 
 PACKAGE = """
 from samebytes.plugins import lazy_exports
@@ -74,3 +77,11 @@ except LookupError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "UnknownNameError\n", done.stderr
+
+
+def test_the_first_screen_of_help_names_all_that_there_is() -> None:
+    """What help(samebytes) begins with; below it are 2,800 lines on the classes."""
+    words = re.findall(r"\w+", str(samebytes.__doc__))
+    missing = [name for name in samebytes.__all__ if name not in words]
+    assert missing == ["__version__"]
+    assert len(str(samebytes.__doc__).splitlines()) < 45

@@ -4,6 +4,33 @@
     frame = samebytes.frame(av_frame)     # over the decoder's own bytes
     y, u, v = frame.map("openvino")       # three OpenVINO tensors on the same bytes
 
+Functions:
+
+    frame, tensor       over a framework's own frame, an array or a tensor: no byte is copied
+    wrap                either of them, whatever the object is
+    context             a place where memory lives: context("cpu").allocate_frame("NV12", 640, 480)
+    route               the way that map() takes from one memory to another, and its cost
+    stats, reset_stats  what was copied and converted so far
+    installed_plugins   the frameworks that can be used; probe says why one cannot, and refresh
+                        looks for them again
+    dtype               an element type by its name or numpy's
+    copied              let a tensor or frame be copied into a pickle
+
+Classes, for which help() has what they can do, such as help(samebytes.Frame):
+
+    Frame, Tensor       a picture or sound, and one array: map(), convert(), crop(), planes, native
+    FrameMeta, Region   what a frame says of itself, and a rectangle in it
+    ImageFormat, ImageInfo, AudioInfo, TensorInfo, DType
+                        formats, sizes and layouts
+    Route, Stats, PluginInfo, Device
+                        what the functions above return
+    Context, CpuContext, CpuTensor, MemoryMapper, Transfer, Access, Storage, Fd
+                        for authors of backends
+    SamebytesError      the root of all errors
+
+Modules: samebytes.elements (pipelines), .metadata, .formats, .errors, .metrics, .plugins (for
+authors) and .testing (for their tests). Names that begin with an underscore are not for you.
+
 Importing this imports no framework, and numpy not before it is needed; so are plugins.
 """
 
