@@ -24,9 +24,10 @@ from samebytes.elements._functions import inplace, sink, source, transform
 from samebytes.elements._media import Audio, FrameInfo, Image, Media, Tensors, same
 from samebytes.elements._parameters import Doc, Parameter
 from samebytes.elements._per_stream import StreamName, stream_of
-from samebytes.elements._pipeline import Pipeline, Running
+from samebytes.elements._pipeline import Pipeline
 from samebytes.elements._pool import FramePool
 from samebytes.elements._progress import Progress
+from samebytes.elements._running import Running
 from samebytes.elements._statistics import ElementStatistics, Latency, Statistics
 from samebytes.elements._timeline import Timeline
 from samebytes.elements._watch import Clock

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running: a pipeline that runs, and gives frames until it ends or is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import sys
+import threading
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from functools import partial
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from .._core.memory.frame import Frame
+from .._core.owner.locks import Lock
+from .._seen.text import Explanation
+from ..errors import ElementError
+from ._asynchronous import in_a_thread
+from ._current import CURRENT
+from ._element import Element
+from ._here import frames_here
+from ._progress import Progress
+from ._run import Run
+from ._statistics import Statistics
+from ._stop_on import forget
+from ._threads import Threads
+
+if TYPE_CHECKING:
+    from typing import Self
+
+__all__ = ["Running"]
+
+
+class Running:
+    """A pipeline that runs. Iterating gives the frames of the main line's last element.
+
+    It stops at the end of the block, at the end of all streams and when an element raises: what had
+    gone past that element comes out before the error. Then no thread, frame or descriptor of it is
+    left. `async for` and `async with` wait without blocking the event loop.
+
+    Attributes:
+        stopped: it has stopped.
+        stopped_by: the number of the signal that ended it (`start(stop_on=)`), or None.
+    """
+
+    def __init__(self, run: Run, workers: Threads | None) -> None:
+        self._run = run
+        self._workers = workers
+        self._frames = frames_here(run) if workers is None else workers.frames()
+        self._process = os.getpid()
+        self._ending = Lock()
+        self._finishing = False
+        self.stopped = False
+        self.stopped_by: int | None = None
+        _stop_at_exit(self)
+
+    def __iter__(self) -> Iterator[Frame]:
+        return self
+
+    def __next__(self) -> Frame:
+        before, CURRENT.run = CURRENT.run, self._run
+        try:
+            frame = next(self._frames)
+        except StopIteration:
+            self._finish(failed=False)
+            raise
+        except ValueError:  # "generator already executing"
+            if self._frames_run():
+                raise ElementError(
+                    self._run.graph.sources[0].name, "another thread takes its frames already"
+                ) from None
+            self._finish(failed=True)
+            raise
+        except BaseException:  # Ctrl-C too: there need not be a `with`
+            self._finish(failed=True)
+            raise
+        finally:
+            CURRENT.run = before
+        return frame
+
+    def _frames_run(self) -> bool:
+        return bool(self._frames.gi_running)  # type: ignore[attr-defined]  # a generator
+
+    def __aiter__(self) -> AsyncIterator[Frame]:
+        if self._workers is None:
+            name = self._run.graph.sources[0].name
+            raise ElementError(name, "`async for` needs threads: start(threads=1)")
+        return self
+
+    async def __anext__(self) -> Frame:
+        workers = self._workers
+        assert workers is not None
+        try:
+            while workers.remaining:
+                await workers.output.wait(asyncio.get_running_loop())
+                frame = workers.take()
+                if frame is not None:
+                    return frame
+            failed = workers.failed
+        except asyncio.CancelledError:  # of this wait alone, as by asyncio.wait_for()
+            raise
+        except BaseException:  # Ctrl-C: there need not be a `with`
+            self._finish(failed=True)
+            raise
+        # Elements may take their time to close: not in the event loop.
+        await in_a_thread(partial(self._finish, failed=failed))
+        workers.raise_error()
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> Self:
+        self.__aiter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:  # fmt: skip
+        # Elements may take their time to return and to close.
+        await in_a_thread(partial(self.__exit__, kind, error, trace))
+
+    @property
+    def ended_early(self) -> dict[int, ElementError]:
+        """The errors of sources that ended their streams, by stream: `on_error="end-stream"`."""
+        return dict(self._run.ended_early)
+
+    def progress(self) -> Progress:
+        """The frames read so far, and where the sources know it, those in all and the time left."""
+        return self._run.progress()
+
+    @property
+    def seconds_still(self) -> float:
+        """The seconds since an element took a frame; before the first one, since it was opened.
+
+        For a check whether all is well: a source that has no connection and an element that hangs
+        let it grow.
+        """
+        return self._run.watch.seconds_still()
+
+    def explain(self) -> str:
+        """As `Pipeline.explain`, with what the frames so far have confirmed."""
+        return Explanation("\n".join(self._run.plan().lines()))
+
+    def statistics(self) -> Statistics:
+        """The statistics of each element so far."""
+        workers = self._workers
+        if workers is None:
+            return self._run.statistics()
+        return self._run.statistics(workers.inputs, workers.ends, workers.output.lost)
+
+    def stop(self) -> None:
+        """Stop now; any thread may say so. Frames that are under way are dropped, and counted.
+
+        Raises:
+            ElementError: an element raised in interrupt() or close(), or does not return from a
+                call.
+        """
+        self._stop(failed=False)
+
+    def _stop(self, *, failed: bool) -> None:
+        if self._process != os.getpid():
+            return  # a forked child has neither the threads nor the right to close what they use
+        self._run.stopping = True
+        try:
+            self._frames.close()  # type: ignore[attr-defined]  # both are generators
+        except ValueError:  # another thread is in it
+            if self._workers is None:
+                # That thread closes the elements, when it comes out of the one that it is in.
+                self._run.interrupt()
+                return
+        self._finish(failed=failed)
+
+    def _end(self, number: int) -> None:
+        self.stopped_by = number
+        self._run.end()
+
+    def left(self) -> bool:
+        """True if a thread of an element has not ended, although it was asked to."""
+        return self._workers is not None and bool(self._workers.left())
+
+    def _finish(self, *, failed: bool) -> None:
+        workers = self._workers
+        if workers is not None and workers.is_one(threading.current_thread()):
+            workers.ask_to_stop()  # an element stops its own pipeline: others wait for it
+            return
+        if not self._ending.acquire(blocking=False):
+            # Another thread stops it. What that still waits for, as in close(), is cut short.
+            self._run.interrupt()
+            self._ending.acquire()
+        try:  # whoever comes second finds everything closed
+            left = self._close_all(workers, failed=failed)
+        finally:
+            self._ending.release()
+        if left and not failed:
+            names = [step.name for step in self._run.graph if step.element in left]
+            raise ElementError(
+                names[0], "it does not return, so its thread is left: let interrupt() end the call"
+            )
+
+    def _close_all(self, workers: Threads | None, *, failed: bool) -> frozenset[Element]:
+        """End the threads and close the elements, once.
+
+        Returns:
+            The elements that did not return.
+        """
+        left: frozenset[Element] = frozenset()
+        if self.stopped or self._finishing:
+            return left
+        self._finishing = True
+        how = "failed" if failed else "was stopped" if self._run.stopping else "ended"
+        try:
+            if workers is not None:
+                try:
+                    left = workers.stop()
+                except BaseException:  # Ctrl-C: the rest of it, until that comes again
+                    failed = True
+                    try:
+                        left = workers.stop()
+                    except BaseException:
+                        left = workers.left()
+                        raise
+                    raise
+        finally:
+            self.stopped = True
+            forget(self)
+            try:
+                self._run.close(failed=failed, left=left)
+            finally:
+                self._run.journal.ended(self._run, self.statistics(), how, self.stopped_by)
+        return left
+
+    def __repr__(self) -> str:
+        steps = " -> ".join(step.name for step in self._run.graph)
+        state = "stopped" if self.stopped else "runs"
+        return f"<Running {steps}: {state}, {self.progress().frames_read} frames read>"
+
+    def _repr_svg_(self) -> str:
+        """The steps as boxes, with the frames of each source and where each step takes them."""
+        from .._seen.chain import chain_svg
+
+        return chain_svg(self._run.graph, self._run.plan().notes())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # What ended it and was not asked for yet.
+        workers = self._workers
+        failed = workers is not None and workers.failed
+        if kind is None and not failed:
+            self.stop()
+        else:
+            with suppress(ElementError):  # the error that is on its way is what counts
+                self._stop(failed=True)
+        if workers is not None and kind is not None:
+            workers.forget_error()
+        elif workers is not None and failed:
+            workers.raise_error()
+
+    def __del__(self) -> None:
+        if hasattr(self, "stopped"):
+            with suppress(Exception):
+                self.stop()
+
+
+_living: weakref.WeakSet[Running] = weakref.WeakSet()
+_modules = 0
+
+
+def _stop_living() -> None:
+    """Stop what the program leaves running when it ends.
+
+    A thread that is in a framework's call when the interpreter is gone ends the process by a
+    signal, and nobody would close the elements.
+    """
+    for running in list(_living):
+        try:
+            running.stop()
+        except Exception:  # the program has ended: nobody else can say it
+            sys.excepthook(*sys.exc_info())
+
+
+def _stop_at_exit(running: Running) -> None:
+    global _modules  # noqa: PLW0603 - when it was registered last
+    _living.add(running)
+    # Those who registered last are called first: before the elements' frameworks go, which may
+    # register when they are imported. Not each time: what was unregistered leaves an empty entry.
+    if len(sys.modules) != _modules:
+        _modules = len(sys.modules)
+        atexit.unregister(_stop_living)
+        atexit.register(_stop_living)
