@@ -51,6 +51,8 @@ def probe() -> ProbeResult:
             details=details,
         )
     details["devices"] = ", ".join(names)
+    versions = dict.fromkeys(d.driver_version for p in platforms for d in _devices(p))
+    details["drivers of devices"] = ", ".join(versions)
     return ProbeResult(usable=True, reason=details["devices"], details=details)
 
 

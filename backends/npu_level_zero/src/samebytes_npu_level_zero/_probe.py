@@ -10,7 +10,7 @@ from ._devices import DeviceEntry, entries
 from ._diagnosis import explain_no_device
 from ._errors import LevelZeroError
 from ._loader import LIBRARY_NAME, Library, load, open_library
-from ._properties import maps_pages
+from ._properties import driver_version, maps_pages
 
 __all__ = ["probe"]
 
@@ -51,6 +51,7 @@ def _details(library: Library, found: list[DeviceEntry]) -> dict[str, str]:
             takes.append("pages of the application")
         where = f" at {entry.device.pci}" if entry.device.pci else ""
         details[entry.name] = f"{entry.device.name}{where}; imports {' and '.join(takes)}"
+        details[f"driver of {entry.name}"] = str(driver_version(library, entry.driver))
     return details
 
 

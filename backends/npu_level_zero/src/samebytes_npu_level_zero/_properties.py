@@ -12,10 +12,11 @@ from ._abi.structures import (
     ze_device_external_memory_properties_t,
     ze_device_memory_properties_t,
     ze_driver_extension_properties_t,
+    ze_driver_properties_t,
 )
 from ._loader import Library
 
-__all__ = ["DeviceMemory", "device_memory", "external_types", "maps_pages"]
+__all__ = ["DeviceMemory", "device_memory", "driver_version", "external_types", "maps_pages"]
 
 _KNOWN_TYPES = sum(ExternalMemoryType)
 
@@ -47,6 +48,13 @@ def external_types(library: Library, device: int) -> tuple[ExternalMemoryType, E
         ExternalMemoryType(found.memoryAllocationImportTypes & _KNOWN_TYPES),
         ExternalMemoryType(found.memoryAllocationExportTypes & _KNOWN_TYPES),
     )
+
+
+def driver_version(library: Library, driver: int) -> int:
+    """The number of a driver's version (ze_driver_properties_t); each driver counts its own way."""
+    found = ze_driver_properties_t()
+    library.call("zeDriverGetProperties", driver, byref(found))
+    return int(found.driverVersion)
 
 
 @lru_cache(maxsize=16)

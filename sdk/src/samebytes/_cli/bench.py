@@ -8,12 +8,11 @@ import json
 import os
 import platform
 import sys
-from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
+from .._hardware.machine import processor
 from .doctor import seconds
 from .table import print_table
 
@@ -77,17 +76,8 @@ def _machine() -> dict[str, str]:
         "samebytes": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "processor": _processor(),
+        "processor": processor(),
     }
-
-
-def _processor() -> str:
-    """Its name, as Linux reports it."""
-    with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _as_dict(row: Row) -> dict[str, object]:

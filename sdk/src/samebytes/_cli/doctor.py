@@ -7,6 +7,7 @@ import argparse
 import json
 import platform
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="how long one plugin may take, in seconds (10)",
     )
+    parser.add_argument(
+        "--hardware-report",
+        metavar="FILE",
+        help="check the devices and measure, in less than five minutes, and write what to send",
+    )
+    parser.add_argument(
+        "--hardware-row", metavar="FILE", help="print the row of the hardware page of such a file"
+    )
 
 
 def seconds(text: str) -> float:
@@ -52,6 +61,15 @@ def seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Examine, print, and fail if something cannot be used."""
+    if options.hardware_report is not None:
+        from .hardware import write_report
+
+        return write_report(options.hardware_report, options.names)
+    if options.hardware_row is not None:
+        from .._hardware.row import row_of
+
+        print(row_of(Path(options.hardware_row)))
+        return 0
     records = [find(name) for name in options.names] or _all()
     found = examine_all(records, options.timeout)
     findings = list(map(_Finding, records, found))
