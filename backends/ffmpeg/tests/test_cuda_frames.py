@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -21,6 +22,9 @@ from samebytes.errors import (
 )
 from samebytes_ffmpeg import FFmpegHardwareFrame, HardwareDevice
 from samebytes_ffmpeg._avutil import PYAV
+from samebytes_ffmpeg._elements._cuda_decoding import _hwaccel
+from samebytes_ffmpeg._hardware import cuda_streams, libcuda
+from samebytes_ffmpeg._hardware.cuda_streams import have_own_stream
 from samebytes_ffmpeg._pyav import frame_address
 
 from .test_hardware_conformance import CUDA_ARRAYS, CUDA_FRAMES
@@ -168,6 +172,33 @@ def test_another_context_of_the_gpu() -> None:
     made = sb.context("cuda").allocate_frame("NV12", *SIZE)
     with pytest.raises(CopyRequiredError, match="another CUDA context: derive"):
         made.map(frame.context)
+
+
+def test_each_decoder_has_a_stream_of_its_own() -> None:
+    """It is one that CUDA orders by the default stream, which FFmpeg would use otherwise."""
+    context = sb.context("ffmpeg:CUDA").handle("cuda_context")
+    devices = []
+    for _ in range(2):
+        with libcuda.current(context):
+            codec: Any = av.CodecContext.create("h264", "r", hwaccel=_hwaccel(0))
+        assert have_own_stream(codec, context)
+        device: Any = cuda_streams._device(codec)
+        assert device.cuda_ctx == context
+        devices.append((codec, device.stream))
+        assert not have_own_stream(codec, context)  # it has one
+    assert devices[0][1] != devices[1][1]
+    flags = ctypes.c_uint(9)
+    get = ctypes.CDLL("libcuda.so.1").cuStreamGetFlags
+    assert get(ctypes.c_void_p(devices[0][1]), ctypes.byref(flags)) == 0
+    assert flags.value == 0
+    software: Any = av.CodecContext.create("h264", "r")
+    assert not have_own_stream(software, context)
+
+
+def test_streams_of_decoders_go_round() -> None:
+    context = sb.context("ffmpeg:CUDA").handle("cuda_context")
+    streams = [cuda_streams._next(context) for _ in range(3 * cuda_streams._MOST)]
+    assert len(set(streams)) == cuda_streams._MOST
 
 
 def test_a_frame_that_was_given_back() -> None:

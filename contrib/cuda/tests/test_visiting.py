@@ -13,8 +13,9 @@ import pytest
 import samebytes
 from samebytes import TensorInfo
 from samebytes.errors import DeviceMismatchError
-from samebytes_cuda import CudaContext, CudaTensor
+from samebytes_cuda import CudaContext, CudaTensor, _streams
 from samebytes_cuda._array import CudaArray
+from samebytes_cuda._driver import driver
 
 from .conftest import Gpu
 
@@ -25,9 +26,9 @@ BYTES = 1 << 16
 class Pool:
     """A framework with one piece of memory, which says when it has that back."""
 
-    def __init__(self, gpu: Gpu) -> None:
+    def __init__(self, gpu: Gpu, stream: int | None = None) -> None:
         self.gpu = gpu
-        self.stream = gpu.stream()
+        self.stream = stream or gpu.stream()
         self.address = gpu.allocate(BYTES)
         self.back = 0
 
@@ -118,6 +119,41 @@ def test_publishing_orders_writes_before_the_framework(
     array.pin.flush()
     assert pool.back == 0
     assert (pool.seen() == 4).all()
+
+
+def test_a_stream_that_cuda_orders_by_the_default_stream(gpu: Gpu, context: CudaContext) -> None:
+    """There is no event, and each use comes after the one before."""
+    pool = Pool(gpu, int(gpu.do("cuStreamCreate", 0)))
+    with gpu.stays_busy(pool.stream):
+        gpu.set_later(pool.address, 7, BYTES, pool.stream)
+        array = pool.lend(context)
+    assert (np.asarray(CudaTensor.wrap(array).map("cpu", copy=True)) == 7).all()
+    array, pool.back, home = pool.lend(context), 0, 1
+    capsule = array.__dlpack__(stream=home)
+    with gpu.stays_busy(home):
+        gpu.set_later(pool.address, 9, BYTES, home)
+        del capsule, array
+        assert pool.back == 1
+    assert (pool.seen() == 9).all()
+    gpu.free(pool.address)
+
+
+def test_events_are_used_again(pool: Pool, context: CudaContext) -> None:
+    counted = {"created": 0}
+    create = driver.cuEventCreate
+
+    def counting(flags: int) -> Any:
+        counted["created"] += 1
+        return create(flags)
+
+    pool.lend(context)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(driver, "cuEventCreate", counting)
+        for _ in range(5):
+            pool.lend(context)
+    assert counted["created"] == 0
+    context.close()
+    assert not _streams._spare.get(context.ordinal)
 
 
 def test_it_is_given_back_with_its_last_holder(pool: Pool, context: CudaContext) -> None:

@@ -29,6 +29,7 @@ __all__ = [
     "AVBuffer",
     "AVBufferRef",
     "AVComponentDescriptor",
+    "AVOption",
     "AVPixFmtDescriptor",
 ]
 
@@ -79,6 +80,12 @@ class AVComponentDescriptor(Structure):
         ("shift", c_int),
         ("depth", c_int),
     )
+
+
+class AVOption(Structure):
+    """libavutil/opt.h, its beginning."""
+
+    _fields_ = (("name", c_char_p), ("help", c_char_p), ("offset", c_int))
 
 
 class AVPixFmtDescriptor(Structure):

@@ -16,7 +16,7 @@ from ._devices import describe, names, ordinal_of
 from ._driver import ATTRIBUTE, LEGACY_STREAM, Current, attribute, call, driver, initialize
 from ._memory import Kind, allocate
 from ._staging import free_spare
-from ._streams import handle_of
+from ._streams import free_events, handle_of
 from ._tensor import CudaTensor, array_of
 from ._use import CudaStorage
 from ._visiting import visiting
@@ -232,6 +232,7 @@ class CudaContext(Context[CudaTensor]):
         if _homes.get(self.ordinal) is self:
             del _homes[self.ordinal]
         free_spare(self)
+        free_events(self)
 
 
 @cache

@@ -10,25 +10,29 @@ event each, without waiting on the CPU, and nobody needs to remember which strea
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from ctypes import c_void_p
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Storage
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
 from samebytes.plugins import native_pointer
 
-from ._driver import LEGACY_STREAM, Current, Pending, acquire, call, driver, free_all
+from ._driver import LEGACY_STREAM, Current, call, check, driver
 
 if TYPE_CHECKING:
     from ._context import CudaContext
 
-__all__ = ["follow", "handle_of", "is_handle", "order", "precede"]
+__all__ = [
+    "check_device", "follow", "follows_home", "free_events", "handle_of", "is_handle", "order",
+    "order_known", "precede",
+]  # fmt: skip
 
 _PER_THREAD_STREAM = 2
 _LARGEST_HANDLE = 2**64 - 1
 _DISABLE_TIMING = 2
 """CU_EVENT_DISABLE_TIMING."""
+_NON_BLOCKING = 1
+"""CU_STREAM_NON_BLOCKING."""
 _ATTRIBUTES = ("cuda_stream", "ptr", "handle")
 """The attributes in which torch, CuPy and Numba keep the handles of their streams."""
 
@@ -103,24 +107,75 @@ def order(context: CudaContext, first: int, *others: int) -> None:
     """
     later = [stream for stream in others if stream != first]
     if later:
+        for stream in (first, *later):
+            check_device(context, stream)
+        _order(context, first, later)
+
+
+def order_known(context: CudaContext, first: int, *others: int) -> None:
+    """Do the same with streams that `check_device` has seen, and that are held since then."""
+    later = [stream for stream in others if stream != first]
+    if later:
         _order(context, first, later)
 
 
 def _order(context: CudaContext, first: int, later: Iterable[int]) -> None:
+    spare = _spare.setdefault(context.ordinal, []) if context.is_primary else []
+    taken: list[tuple[Any, Any]] = []
     with Current(context.native):
-        for stream in (first, *later):
-            _check_device(context, stream)
-        pending: Pending = []
-        # An event that is still waited for lives until that is over.
-        owner = Storage(partial(free_all, pending))
-        event = acquire(pending, driver.cuEventDestroy, driver.cuEventCreate, _DISABLE_TIMING)
-        call(driver.cuEventRecord, event, driver.CUstream(first))
-        for stream in later:
-            call(driver.cuStreamWaitEvent, driver.CUstream(stream), event, 0)
-        del owner
+        try:
+            with suppress(IndexError):
+                taken.extend(map(spare.pop, (-1,)))
+            if not taken:
+                taken.extend(map(driver.cuEventCreate, (_DISABLE_TIMING,)))
+            code, event = taken[0]
+            if code:
+                taken.clear()
+            check("cuEventCreate", code)
+            call(driver.cuEventRecord, event, driver.CUstream(first))
+            for stream in later:
+                # It waits for what the event stands for now, whatever that is used for next.
+                call(driver.cuStreamWaitEvent, driver.CUstream(stream), event, 0)
+        finally:
+            if context.is_primary:
+                spare.extend(taken)
+            else:
+                _destroy(taken)
 
 
-def _check_device(context: CudaContext, stream: int) -> None:
+# Events that wait to be used again, by the device's ordinal, as cuEventCreate gave them. Those of
+# other contexts than the primary one may end with it. Only lists' own atomic steps: memory may be
+# given back in the garbage collector, which may run anywhere.
+_spare: dict[int, list[tuple[Any, Any]]] = {}
+
+
+def free_events(context: CudaContext) -> None:
+    """Destroy the events that wait to be used again on the context's device."""
+    if context.is_primary:
+        spare, _spare[context.ordinal] = _spare.get(context.ordinal, []), []
+        with Current(context.native):
+            _destroy(spare)
+
+
+def _destroy(events: list[tuple[Any, Any]]) -> None:
+    while events:
+        driver.cuEventDestroy(events.pop()[1])
+
+
+def follows_home(stream: int) -> bool:
+    """True if CUDA itself orders work on a stream and on home, whichever is enqueued first.
+
+    It does so for streams that were made without CU_STREAM_NON_BLOCKING.
+
+    Args:
+        stream: the CUstream, which `check_device` has seen.
+    """
+    if stream in (LEGACY_STREAM, _PER_THREAD_STREAM):
+        return stream == LEGACY_STREAM
+    return not call(driver.cuStreamGetFlags, driver.CUstream(stream)) & _NON_BLOCKING
+
+
+def check_device(context: CudaContext, stream: int) -> None:
     """Raise DeviceMismatchError for a stream of another context."""
     if stream in (LEGACY_STREAM, _PER_THREAD_STREAM):
         return

@@ -20,7 +20,7 @@ from samebytes.plugins import ordering_queue
 
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM
-from ._streams import handle_of, order
+from ._streams import check_device, follows_home, handle_of, order_known
 from ._use import CudaStorage, ended_with_context, give_back
 
 if TYPE_CHECKING:
@@ -32,9 +32,10 @@ __all__ = ["Visit", "visiting"]
 class _Uses:
     """The streams on which memory is used, and that of the framework that it belongs to."""
 
-    def __init__(self, context: CudaContext, lender: int, keep: object) -> None:
+    def __init__(self, context: CudaContext, lender: int, follows_home: bool, keep: object) -> None:
         self.context = context
         self.lender = lender
+        self.follows_home = follows_home
         self.keep: list[object] = [keep]
         # By handle: what the caller passed, so that the stream lives as long.
         self.queues: dict[int, Any] = {}
@@ -45,8 +46,10 @@ class _Uses:
         if self.anywhere:
             self.context.synchronize()
             return
-        for handle in (*self.queues, LEGACY_STREAM):
-            order(self.context, handle, self.lender)
+        for handle in self.queues:
+            order_known(self.context, handle, self.lender)
+        if not self.follows_home:
+            order_known(self.context, LEGACY_STREAM, self.lender)
 
     def end(self) -> None:
         """Give the memory back to the framework."""
@@ -99,8 +102,12 @@ def visiting(
     handle = LEGACY_STREAM if queue is None else handle_of(queue)
     # Before there is an owner, whose end would fail by the same stream. A queue waits for the
     # framework's stream alone, and not for what others do on the default stream.
-    order(context, lender, LEGACY_STREAM, handle)
-    uses = _Uses(context, lender, keep)
+    check_device(context, lender)
+    check_device(context, handle)
+    is_ordered = follows_home(lender)
+    waiting = {handle, LEGACY_STREAM} - ({LEGACY_STREAM} if is_ordered else set())
+    order_known(context, lender, *waiting)
+    uses = _Uses(context, lender, is_ordered, keep)
     flush = None if readonly else uses.settle
     pin = Visit(uses.end, holds=uses, wait=context.finish, flush=flush, at_exit=True)
     pin.context, pin.handed_out, pin.uses = context, False, uses

@@ -17,6 +17,7 @@ from samebytes.plugins import count_copy
 
 from .._avutil import PYAV, AVFrame
 from .._hardware import libcuda
+from .._hardware.cuda_streams import have_own_stream
 from .._hardware.described import describe
 from .._loans import lend, put, sweep
 from .._pyav import frame_address
@@ -94,6 +95,7 @@ class CUDADecoding:
         if self._unsafe:
             options["hwaccel_flags"] = "+unsafe_output"
         codec.options = {**stream.codec_context.options, **options}
+        have_own_stream(codec, libcuda.primary_context(self._device))
         return _NVDEC(codec, self)
 
     def _other_decoder(self, preferred: Any) -> Any:

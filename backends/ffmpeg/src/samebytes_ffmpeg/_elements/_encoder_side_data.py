@@ -8,7 +8,7 @@ its headers, and hands on to the container. PyAV has no attribute for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from ctypes import Structure, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_void_p
+from ctypes import Structure, byref, c_int, c_int64, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from av.codec.context import CodecContext
 from samebytes.errors import MissingDependencyError
 
 from .._avutil import PYAV, buffer_get_ref_count, buffer_ref, buffer_unref
+from .._codec_options import option_offset
 from .._owned import made
 from .._pyav import codec_context_address
 from .._side_data import SIDE_DATA_NAMES, AVFrameSideData, filled
@@ -35,12 +36,6 @@ _VERSIONS = (61, 62, 63)
 
 # Numbers that the fields of a new context do not hold by chance.
 _BIT_RATE = 123_457
-
-
-class _AVOption(Structure):
-    """libavutil/opt.h, as far as it is read."""
-
-    _fields_ = (("name", c_char_p), ("help", c_char_p), ("offset", c_int))
 
 
 class _SideData(Structure):
@@ -82,7 +77,8 @@ def _place() -> int | None:
     context.bit_rate = _BIT_RATE
     address = codec_context_address(context)
     try:
-        rate, place = _offset(address, b"b"), _offset(address, b"side_data_prefer_packet")
+        rate = option_offset(address, b"b")
+        place = option_offset(address, b"side_data_prefer_packet")
         if c_int64.from_address(address + rate).value != _BIT_RATE:
             return None
         fields = _SideData.from_address(address + place)
@@ -97,15 +93,6 @@ def _place() -> int | None:
     given_back = buffer_get_ref_count(reference) == 1
     buffer_unref(byref(reference))
     return place if given_back else None
-
-
-def _offset(address: int, name: bytes) -> int:
-    """Return the offset in bytes of an option's field in an AVCodecContext."""
-    find = PYAV.quick("av_opt_find", c_void_p, c_void_p, c_char_p, c_char_p, c_int, c_int)
-    option = find(address, name, None, 0, 0)
-    if not option:
-        raise MissingDependencyError("ffmpeg", f"the option {name.decode()}", PYAV.hint)
-    return int(_AVOption.from_address(option).offset)
 
 
 def _add(place: int, name: str, content: bytes) -> AVFrameSideData:

@@ -17,6 +17,7 @@ from typing import Any
 from samebytes.errors import MissingDependencyError
 from samebytes.plugins import OwnedPointer
 
+from .._avutil_abi import AVOption
 from .._libavutil import Libavutil
 from .._owned import acquired
 from .libraries import library_at
@@ -86,12 +87,6 @@ class _AVCodecParameters(Structure):
     )
 
 
-class _AVOption(Structure):
-    """libavutil/opt.h, its beginning."""
-
-    _fields_ = (("name", c_char_p), ("help", c_char_p), ("offset", c_int))
-
-
 class _Rational(Structure):
     _fields_ = (("num", c_int), ("den", c_int))
 
@@ -141,7 +136,7 @@ class Libavcodec:
             quick, "avcodec_parameters_to_context", c_int, pointer, pointer
         )
         self._opt_find = self._call(
-            quick, "av_opt_find", POINTER(_AVOption), pointer, c_char_p, c_char_p, c_int, c_int
+            quick, "av_opt_find", POINTER(AVOption), pointer, c_char_p, c_char_p, c_int, c_int
         )
         self._opt_set_int = self._call(
             quick, "av_opt_set_int", c_int, pointer, c_char_p, c_int64, c_int

@@ -21,7 +21,14 @@ from typing import Any
 from samebytes import Device
 from samebytes.errors import MissingDependencyError, NativeError, UnknownNameError
 
-__all__ = ["current", "device_count", "device_of", "primary_context", "synchronize"]
+__all__ = [
+    "current",
+    "device_count",
+    "device_of",
+    "new_stream",
+    "primary_context",
+    "synchronize",
+]
 
 _HINT = (
     "install NVIDIA's driver, which brings libcuda.so.1 (in a container: the NVIDIA Container "
@@ -102,6 +109,18 @@ def current(context: int) -> Iterator[None]:
         yield
     finally:
         _library().cuCtxPopCurrent_v2(POINTER(c_void_p)())
+
+
+def new_stream(context: int) -> int:
+    """A new CUstream of a context that waits for its legacy default stream, and is waited for.
+
+    Raises:
+        NativeError: the driver fails.
+    """
+    stream, blocking = c_void_p(), 0  # CU_STREAM_DEFAULT
+    with current(context):
+        _call("cuStreamCreate", byref(stream), c_uint(blocking))
+    return stream.value or 0
 
 
 def synchronize(context: int, stream: int) -> None:

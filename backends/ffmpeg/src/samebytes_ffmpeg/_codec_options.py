@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The places of fields in PyAV's AVCodecContexts, as FFmpeg's table of options says them."""
+
+from __future__ import annotations
+
+from ctypes import c_char_p, c_int, c_void_p
+
+from samebytes.errors import MissingDependencyError
+
+from ._avutil import PYAV
+from ._avutil_abi import AVOption
+
+__all__ = ["option_offset"]
+
+
+def option_offset(address: int, name: bytes) -> int:
+    """Return the offset in bytes of an option's field in an AVCodecContext.
+
+    Args:
+        address: of the context.
+        name: of the option.
+
+    Raises:
+        MissingDependencyError: this FFmpeg has no such option.
+    """
+    find = PYAV.quick("av_opt_find", c_void_p, c_void_p, c_char_p, c_char_p, c_int, c_int)
+    option = find(address, name, None, 0, 0)
+    if not option:
+        raise MissingDependencyError("ffmpeg", f"the option {name.decode()}", PYAV.hint)
+    return int(AVOption.from_address(option).offset)
