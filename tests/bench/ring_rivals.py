@@ -12,6 +12,7 @@ import importlib.util
 import multiprocessing
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ import samebytes_ipc as sbi
 
 from .measure import Row
 
-__all__ = ["rival_rows"]
+__all__ = ["calls_of_the_writer", "rival_rows"]
 
 _WIDTH, _HEIGHT = 1920, 1080
 _NBYTES = _WIDTH * _HEIGHT * 3 // 2
@@ -131,12 +132,63 @@ def _read(out: Connection, way: str, *arguments: Any) -> None:
     out.send(took)
 
 
+def calls_of_the_writer() -> dict[str, int]:
+    """The calls of functions, Python's and C's, that each step of a frame makes, as medians.
+
+    Unlike times they are the same on a busy machine. One reader, in a process of its own.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    steps = ("acquire()", 'map("cpu", "w")', "the end of that", "send()")
+    counts: dict[str, list[int]] = {step: [] for step in steps}
+    address, ring = _writer()
+    with ring:
+        process = spawn.Process(target=_read, args=(there, "_ring", address))
+        process.start()
+        here.recv()
+        ring.wait_for_readers(1, _LONGEST)
+        for number in range(_WARM, -1, -1):
+            time.sleep(_PACE)  # the reader gives the frame back
+            frame, acquired = _counted(ring.acquire)
+            view, mapped = _counted(frame.map, "cpu", "w")
+            view.planes[0].native[0, :8].view("u8")[0] = number
+            _, ended = _counted(view.__exit__, None, None, None)
+            del view
+            _, sent = _counted(ring.send, frame)
+            del frame
+            for step, calls in zip(steps, (acquired, mapped, ended, sent), strict=True):
+                counts[step].append(calls)
+        here.recv()
+        process.join(_LONGEST)
+    return {step: int(statistics.median(calls)) for step, calls in counts.items()}
+
+
+def _counted(step: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
+    """What a step returns, and how many calls it made, itself among them."""
+    calls = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        return step(*arguments), calls
+    finally:
+        sys.setprofile(None)
+
+
+def _writer() -> tuple[str, sbi.RingWriter]:
+    address = f"@samebytes-bench-{os.getpid()}-{time.monotonic_ns()}"
+    return address, sbi.RingWriter(
+        address, format="NV12", width=_WIDTH, height=_HEIGHT, slots=_SLOTS, memory="memfd"
+    )
+
+
 @contextmanager
 def _ring(_: Any, readers: int) -> Iterator[Any]:
-    address = f"@samebytes-bench-{os.getpid()}-{time.monotonic_ns()}"
-    with sbi.RingWriter(
-        address, format="NV12", width=_WIDTH, height=_HEIGHT, slots=_SLOTS, memory="memfd"
-    ) as ring:
+    address, ring = _writer()
+    with ring:
 
         def send(number: int) -> None:
             frame = ring.acquire()

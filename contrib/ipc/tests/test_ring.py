@@ -122,6 +122,19 @@ def test_the_same_memory_again_and_again() -> None:
         assert len(files) <= 3
 
 
+def test_a_slot_that_is_sent_again_and_again() -> None:
+    """What readers return is taken back, though acquire() is not called, which mostly does it."""
+    with ring() as (writer, reader):
+        frame = writer.acquire()
+        for number in range(1, 21):
+            assert writer.send(frame) == number
+            got = reader.read()
+            del got
+        assert writer._server.accepted == 20
+        (theirs,) = writer._server.readers
+        assert len(theirs.held) <= 2
+
+
 def test_a_reader_that_joins_late() -> None:
     with ring(1, slots=4) as (writer, early):
         for number in range(3):

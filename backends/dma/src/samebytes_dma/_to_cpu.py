@@ -54,6 +54,9 @@ class DMAFrameToCpu(MemoryMapper):
                 )
         if not others and (use := lasting_mapping(first, access)) is not None:
             return tuple([array_in(use, p.info, p.offset) for p in planes]), None, None
+        if not others:
+            storage, _ = map_buffers((first,), access, item.storage)
+            return tuple([array_in(storage, p.info, p.offset) for p in planes]), None, storage
         buffers = {id(p.buffer.storage): p.buffer for p in planes}
         storage, found = map_buffers(tuple(buffers.values()), access, item.storage)
         starts = dict(zip(buffers, found, strict=True))

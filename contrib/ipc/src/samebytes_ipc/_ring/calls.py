@@ -84,16 +84,13 @@ class Calls:
         Raises:
             ClosedError: as of `check`.
         """
+        got = self._look_for(found)
+        if got is not None:  # mostly: nothing else is made for it
+            return got
         deadline = time.monotonic() + seconds
         me, waiting = object(), self.server.waiting
         try:
             while True:
-                with self, self.lock:
-                    self.check()
-                    self.server.serve()
-                    got = found()
-                if got is not None:
-                    return got
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise error()
@@ -101,5 +98,14 @@ class Calls:
                     self.server.poll(min(left, _NAP))
                 else:  # and look again: what is dropped from now on wakes this thread
                     waiting.add(me)
+                got = self._look_for(found)
+                if got is not None:
+                    return got
         finally:
             waiting.discard(me)
+
+    def _look_for(self, found: Callable[[], T | None]) -> T | None:
+        with self, self.lock:
+            self.check()
+            self.server.serve()
+            return found()

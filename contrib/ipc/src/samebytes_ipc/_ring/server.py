@@ -52,6 +52,7 @@ class Server:
         departures: of the last readers that are gone.
         over: memory of others that readers are done with. The caller drops it, without its lock.
         waiting: one object for each call that waits for a slot.
+        served: nothing was offered since `serve` looked at all readers.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Server:
         self.accepted = 0
         self.over: deque[object] = deque()
         self.waiting: set[object] = set()
+        self.served = False
         self.departures: deque[Departure] = deque(maxlen=_MOST_DEPARTURES)
         self._gone = ReaderStatistics(0)
         self._most_readers = most_readers
@@ -84,6 +86,7 @@ class Server:
         self._uncounted = False
         wake = eventfd()
         self._wake: Fd | None = wake
+        self._wake_number = wake.fileno()
         self._epoll = select.epoll()
         self._epoll.register(wake.fileno(), select.EPOLLIN)
         if address is not None:
@@ -154,12 +157,12 @@ class Server:
         for each in self._readers.copy():
             if each.packets:
                 self._look_at(each)
+        self.served = True
         if self._full_until is not None and time.monotonic() >= self._full_until:
             self._listen(True)
-        wake = -1 if self._wake is None else self._wake.fileno()
         events = [number for number, _ in self._epoll.poll(0)]
         for number in events:
-            if number == wake:
+            if number == self._wake_number:
                 with suppress(BlockingIOError):
                     os.eventfd_read(number)
             elif self._listener is not None and number == self._listener.fileno():
@@ -178,6 +181,7 @@ class Server:
         Each gets it, if not now, then in a later call. The exception of a signal handler may keep
         it from some of them, after the first.
         """
+        self.served = False
         readers = self.joined()
         number, uses = delivery.sequence, delivery.slot.deliveries
         # No call is made here but the step to the next reader: a signal handler's exception comes

@@ -423,10 +423,13 @@ class RingWriter:
             header = FrameHeader(slot.number, layout.number, self._server.accepted + 1, pts, base)
             over = self._server.over.append
             delivery = Delivery(header, body, slot, layout, results, holds, over)
+            served = self._server.served
             if not self._server.offer(delivery):
                 self._unread += 1
-            # The frame is on its way: what else there is to do comes now.
-            self._server.serve()
+            # The frame is on its way: what else there is to do comes now, unless acquire() has done
+            # it for this frame.
+            if not served:
+                self._server.serve()
         if holds is None:
             set_readonly(item)
         return header.sequence

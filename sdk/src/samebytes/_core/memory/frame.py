@@ -377,7 +377,9 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         return thumbnail(self)
 
     def _owners(self) -> tuple[Any, ...]:
-        return (self._owner, *[p._owner for p in self._planes or () if not p.closed])
+        owner = self._owner
+        own = [p._owner for p in self._planes or () if not p.closed]
+        return (owner, *[each for each in own if each is not owner])  # mostly there is one
 
     def _holders(self) -> list[Holder]:
         return [*[p for p in self._planes or () if not p.closed], self]

@@ -51,7 +51,7 @@ def placed(memory: np.ndarray[Any, Any], info: TensorInfo, offset: int) -> np.nd
         if info.nbytes and not 0 <= offset <= memory.size - info.nbytes:  # a slice would be short
             raise ValueError(_outside(info, offset, (0, info.nbytes), memory))
         return memory[offset : offset + info.nbytes]
-    if not info.size:  # numpy checks the offset of an array without elements too
+    if 0 in info.shape:  # numpy checks the offset of an array without elements too
         return np.ndarray(info.shape, info.dtype.carrier, memory)
     if not memory.size:  # numpy takes a buffer of 0 bytes for one that is large enough
         raise ValueError(_outside(info, offset, info.extent, memory))

@@ -126,12 +126,15 @@ class Holder(Uncopyable):
         if self._is_reading():
             self.close()
             return
-        living = [weakref.ref(storage) for storage in outwards(self._owners())]
+        found = outwards(self._owners())
+        living = [weakref.ref(storage) for storage in found if storage.flush is not None]
+        del found  # what it holds could not end
         try:
             self.close()
         finally:
             # What has ended was published by its release; what lives on comes after it.
-            publish(filter(None, [storage() for storage in living]))
+            if living:
+                publish(filter(None, [storage() for storage in living]))
 
     def _is_reading(self) -> bool:
         """`readonly` as it was set: backends put a property before it that asks their framework."""
