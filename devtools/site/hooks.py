@@ -9,7 +9,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
-from devtools.site import links, llms, reference
+from devtools.site import devices, links, llms, reference
 from devtools.workspace import ROOT
 
 # MkDocs counts the warnings of its own loggers: with --strict each one fails the build.
@@ -42,10 +42,11 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:  
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001  # as above
-    """Rewrite links that lead out of docs/."""
+    """Rewrite links that lead out of docs/, and show which devices examples need."""
     name = page.file.src_uri
     if not name.startswith("repository/"):
         markdown = links.rewritten(ROOT, markdown, PurePosixPath("docs", name))
+    markdown = devices.with_devices(markdown, name)
     _texts[name] = markdown
     return markdown
 

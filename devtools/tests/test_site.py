@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from devtools.site import build, links
+from devtools.site import build, devices, links
 from devtools.site.headings import slug
 from devtools.workspace import ROOT
 
@@ -410,3 +410,20 @@ def made_up(folder: Path) -> Any:
     (folder / "made_up.py").write_text(_FUNCTIONS)
     loader = griffe.GriffeLoader(search_paths=[str(folder)], docstring_parser=griffe.Parser.google)
     return loader.load("made_up")
+
+
+def test_the_devices_of_examples_are_shown() -> None:
+    """The comments are for tests, and readers of the site do not see them."""
+    text = (
+        "# Page\n\n<!-- runs on: vaapi, gpu -->\n\nText.\n\n"
+        "<!-- runs on: npu -->\n```python\nx\n```\n"
+    )
+    help_ = "[software devices](test-without-hardware.md)"
+    assert devices.with_devices(text, "how-to/page.md") == (
+        f"# Page\n\n\n*Runs on a GPU with VA-API and an Intel GPU, or {help_}.*\n\n\nText.\n\n"
+        f"\n*Runs on an Intel NPU, or {help_}.*\n\n```python\nx\n```\n"
+    )
+    deep = devices.with_devices(text, "repository/backends/vaapi/README.md")
+    assert "](../../../how-to/test-without-hardware.md)" in deep
+    fenced = "```text\n<!-- runs on: gpu -->\n```\n"
+    assert devices.with_devices(fenced, "page.md") == fenced

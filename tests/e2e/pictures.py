@@ -18,11 +18,13 @@ import numpy as np
 import samebytes_gstreamer as sbg
 
 from .sample_inputs import FRAMES, make_model, make_video
+from .street import make_street, street_with_boxes
 
 __all__ = ["main"]
 
 _ROOT = Path(__file__).parents[2]
 _SHOWN = (FRAMES // 4, FRAMES // 2, 3 * FRAMES // 4)
+_STREET = (3, 16)
 _WIDTH = 720
 _GAP = 8
 _YELLOW = (0, 255, 255)
@@ -50,6 +52,8 @@ def main() -> None:
         made = folder / "demo.mp4"
         subprocess.run([*demo, str(made)], check=True, stdout=subprocess.DEVNULL)
         _write(target / "demo.png", _first_row(made.with_suffix(".png")))
+        make_street(folder / "street.mp4")
+        _write(target / "street.png", _sheet(street_with_boxes(folder / "street.mp4"), _STREET))
 
 
 def _run(sample: str, *arguments: Any) -> str:

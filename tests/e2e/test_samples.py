@@ -20,6 +20,7 @@ import samebytes as sb
 from samebytes.errors import SamebytesError
 
 from .sample_inputs import FRAMES, HEIGHT, WIDTH, make_model, make_video, place
+from .street import make_street, street_with_boxes
 
 ROOT = Path(__file__).parents[2]
 
@@ -267,16 +268,31 @@ def test_the_pages_show_what_the_samples_make(page: str, name: str) -> None:
     assert np.abs(edge - ground).max() > 60
 
 
-def test_the_front_pages_show_what_the_demo_makes() -> None:
-    """`python3 dev.py pictures` makes it: three frames with yellow boxes."""
-    picture = ROOT / "docs" / "how-to" / "pictures" / "demo.png"
+@pytest.mark.parametrize(
+    ("name", "pages"),
+    [("demo", ["README.md"]), ("street", ["README.md", "docs/README.md"])],
+)
+def test_the_front_pages_show_what_is_made(name: str, pages: list[str]) -> None:
+    """`python3 dev.py pictures` makes it: frames with yellow boxes."""
+    picture = ROOT / "docs" / "how-to" / "pictures" / f"{name}.png"
     assert 500 < picture.stat().st_size < 100_000
-    for page in ("README.md", "docs/README.md"):
+    for page in pages:
         link = picture.relative_to((ROOT / page).parent)
         assert f"]({link})" in (ROOT / page).read_text()
     with av.open(str(picture)) as image:
         (frame,) = image.decode(video=0)
     red, green, blue = np.moveaxis(frame.to_ndarray(format="rgb24").astype(int), 2, 0)
     yellow = (red > 180) & (green > 180) & (blue < 120)
-    for third in np.array_split(yellow, 3, axis=1):
-        assert third.sum() > 200
+    for part in np.array_split(yellow, 3 if name == "demo" else 2, axis=1):
+        assert part.sum() > 200
+
+
+def test_the_street_has_boxes_without_a_copy(tmp_path: Path) -> None:
+    make_street(tmp_path / "street.mp4")
+    frames = street_with_boxes(tmp_path / "street.mp4")
+    assert len(frames) == 24
+    left, top = 47, 243  # of the red car in the fourth frame
+    blue, green, red = frames[3][top, left + 10 : left + 110].astype(int).mean(0)
+    assert red > 200
+    assert green > 160
+    assert blue < 90
