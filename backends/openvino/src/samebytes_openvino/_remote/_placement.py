@@ -15,7 +15,7 @@ from samebytes.plugins import data_address
 from .._request._placement import Placement, PlacementRules, Verdict
 from .._request._ports import Port
 from ..intel_gpu._opencl import allocation
-from ..intel_gpu._regions import may_be_region
+from ..intel_gpu._regions import cl_context_of, may_be_region
 from ._context import RemoteContext
 from ._errors import last_line
 from ._tensor import native_in
@@ -42,13 +42,15 @@ class GpuPlacement:
     def __init__(self, context: RemoteContext, compiled: Any) -> None:
         self._compiled = compiled
         self._surfaces: frozenset[str] | None = None
-        self._cl_context = context.handle("cl_context")
+        self._cl_context = cl_context_of(context)
         kind = context.core.get_property(context.device_name, "DEVICE_TYPE")
         integrated = kind == openvino.properties.device.Type.INTEGRATED
         self.own: Placement = "in place" if integrated else "unknown"
 
     def look(self, native: Any, writes: bool) -> Verdict:
         """As `PlacementRules.look`."""
+        if not self._cl_context:
+            return Verdict("unknown")  # on Level Zero, which is not asked
         found = allocation(self._cl_context, data_address(native.data))
         if found.kind == "host":
             return Verdict(self.own)

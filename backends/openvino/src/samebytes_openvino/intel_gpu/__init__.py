@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from ._va import VAContext
     from ._yuv import i420_inputs, nv12_inputs
+    from ._ze import ZeContext, ZeTensor
 
 __all__ = [
     "ClBufferTensor",
@@ -49,6 +50,8 @@ __all__ = [
     "VAContext",
     "VASurfaceTensor",
     "VirtualAddressMemory",
+    "ZeContext",
+    "ZeTensor",
     "i420_inputs",
     "nv12_inputs",
 ]
@@ -71,6 +74,8 @@ _HOME = {
     "VAContext": "._va",
     "VASurfaceTensor": "._tensors",
     "VirtualAddressMemory": "._memory",
+    "ZeContext": "._ze",
+    "ZeTensor": "._ze",
     "i420_inputs": "._yuv",
     "nv12_inputs": "._yuv",
 }

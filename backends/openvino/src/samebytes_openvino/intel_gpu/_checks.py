@@ -7,7 +7,10 @@ pictures, and a pointer with too little behind it lets kernels write into other 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from samebytes import TensorInfo
+from samebytes.errors import UnsupportedObjectError
 
 from .._remote._errors import ForeignMemoryError, PropertyError
 from . import _opencl
@@ -15,10 +18,13 @@ from ._abi import opencl as cl
 from ._memory import ALIGNMENT
 
 __all__ = [
+    "ON_LEVEL_ZERO",
+    "ZE",
     "check_buffer",
     "check_image",
     "check_is_image",
     "check_object",
+    "check_on_opencl",
     "check_plane",
     "check_usm",
     "cpu_va_size",
@@ -33,6 +39,28 @@ _TYPES = {
 }
 # Channels of an NV12 plane, and the image format that the plugin reads it by.
 _FORMATS = {1: (cl.CL_R, "CL_R"), 2: (cl.CL_RG, "CL_RG")}
+
+
+ZE = "ZE"
+"""CONTEXT_TYPE of a context of the plugin's on Level Zero, whose OCL_CONTEXT is a ze_context
+(openvino/runtime/intel_gpu/ze/ze.hpp). Which build of the plugin it is says nothing: over Level
+Zero too a context is of the type OCL where the driver shares memory with OpenCL."""
+
+ON_LEVEL_ZERO = (
+    "OpenVINO's GPU plugin works on Level Zero here, and its context shares no memory with OpenCL: "
+    "set OV_GPU_RUNTIME to OCL before the program starts"
+)
+
+
+def check_on_opencl(params: Mapping[str, int | str], key: str) -> None:
+    """Raise UnsupportedObjectError if a context of the plugin is on Level Zero.
+
+    Args:
+        params: of a context of the plugin.
+        key: the handle that the user brings.
+    """
+    if params.get("CONTEXT_TYPE") == ZE:
+        raise UnsupportedObjectError(f"{ON_LEVEL_ZERO}. Then it takes a {key}")
 
 
 def check_object(handle: int, property_: str, what: str) -> None:

@@ -18,7 +18,7 @@ from .._remote._pins import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
 from ._arguments import handle_of
-from ._checks import check_object
+from ._checks import ZE, check_object, check_on_opencl
 from ._creation import TensorMaker, nhwc
 from ._tensors import GpuFrame, GpuTensor
 
@@ -259,6 +259,12 @@ def handle_or_none(item: Context | Tensor, key: str) -> int | None:
 def _over_own(native: Any, core: Any) -> ClContext:
     """The context over an openvino.RemoteContext that exists."""
     params = params_of(native)
+    if params.get("CONTEXT_TYPE") == ZE:
+        from ._ze import ZeContext
+
+        ze_context = int(params["OCL_CONTEXT"])
+        made = partial(ZeContext.over, native, core, ze_context)
+        return CONTEXTS.find_or_make((ZE, ze_context, native.get_device_name()), made)
     cl_context = int(params["OCL_CONTEXT"])
     queue = int(params.get("OCL_QUEUE", 0))
     device = _opencl.queue_device(queue) if queue else _opencl.context_devices(cl_context)[0]
@@ -287,6 +293,7 @@ def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClCon
                 else _properties.ocl_context(cl_context, device_index)
             )
             _devices.check_name("GPU")
+            check_on_opencl(params_of(core.get_default_context("GPU")), "cl_context")
             with naming("Core.create_context"):
                 native = core.create_context("GPU", properties)
         return _make(native, core, cl_context, device, queue)
@@ -298,7 +305,8 @@ def _own_of_plugin(cl_context: int, core: Any) -> Any:
     """The plugin's own context of a cl_context, which is that of no user."""
     for name in _devices.names():
         native = core.get_default_context(name)
-        if params_of(native)["OCL_CONTEXT"] == cl_context:
+        params = params_of(native)
+        if params["OCL_CONTEXT"] == cl_context and params.get("CONTEXT_TYPE") != ZE:
             return native
     return None
 

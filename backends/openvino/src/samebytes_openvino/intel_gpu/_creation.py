@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import openvino
@@ -23,11 +22,12 @@ from .._remote._values import params_of
 from . import _opencl, _properties
 from ._arguments import handle_of
 from ._checks import check_image, check_is_image, check_object
-from ._plans import Plan, image_plan, plan_for
-from ._tensors import ClImage2DTensor, GpuTensor, USMTensor, specific
+from ._plans import Plan, cpu_plan, image_plan, plan_for
+from ._tensors import ClImage2DTensor, GpuTensor, USMTensor
 
 if TYPE_CHECKING:
     from .._host._tensor import OpenVINOTensor
+    from ._memory import VirtualAddressMemory
 
 __all__ = ["TensorMaker", "nhwc", "nv12_planes"]
 
@@ -40,7 +40,13 @@ class TensorMaker(RemoteContext):
     `type` is a name ("uint8"), a numpy dtype, a dtype of samebytes or an openvino.Type. The
     tensor and its native object keep the object that is passed as memory. Where it is a bare
     number, what it names must live as long as they do; OpenVINO keeps a cl_mem.
+
+    Class attributes:
+        context_handle: what the plugin calls OCL_CONTEXT, in samebytes' words.
     """
+
+    tensor_class: ClassVar[type[GpuTensor]] = GpuTensor
+    context_handle: ClassVar[str] = "cl_context"
 
     def create_tensor(
         self,
@@ -73,8 +79,26 @@ class TensorMaker(RemoteContext):
         """
         self.check_open()
         info, element, extents = info_of(type, shape)
-        plan = plan_for(memory, info, self.handle("cl_context"))
+        plan = self.plan(memory, info)
         return self.make_tensor(plan, info, element, extents)
+
+    def plan(self, memory: Any, info: TensorInfo) -> Plan:
+        """The checked properties of a tensor over what `create_tensor` takes as memory.
+
+        Args:
+            memory: as for `create_tensor`.
+            info: dtype and shape.
+        """
+        return plan_for(memory, info, self.handle("cl_context"))
+
+    def cpu_plan(self, memory: VirtualAddressMemory, info: TensorInfo) -> Plan:
+        """The same for memory of the CPU.
+
+        Args:
+            memory: where it is.
+            info: dtype and shape.
+        """
+        return cpu_plan(memory, info, self.handle("cl_context"))
 
     def wrap_tensor(self, native: Any, *, whole: bool = False) -> GpuTensor:
         """A tensor over an openvino.RemoteTensor of the user's that was made in this context.
@@ -96,14 +120,14 @@ class TensorMaker(RemoteContext):
             raise ForeignMemoryError(
                 "OCL_CONTEXT", f"the tensor is of {native.get_device_name()}, not of a GPU"
             )
-        cl_context = self.handle("cl_context")
-        if params["OCL_CONTEXT"] != cl_context:
+        ours_at = self.handle(self.context_handle)
+        if params["OCL_CONTEXT"] != ours_at:
             raise ForeignMemoryError(
                 "OCL_CONTEXT",
-                f"the tensor is of cl_context {params['OCL_CONTEXT']:#x}, and this context of "
-                f"{cl_context:#x}",
+                f"the tensor is of {self.context_handle} {params['OCL_CONTEXT']:#x}, and this "
+                f"context of {ours_at:#x}",
             )
-        kind = specific(params, sys.platform == "win32")
+        kind = self.tensor_class.tensor_kind(params)
         info = TensorInfo(*layout_of(native), opaque=kind.opaque)
         ours = pinned(native)
         if whole and ours is None:
@@ -194,7 +218,7 @@ class TensorMaker(RemoteContext):
             extents: the shape.
         """
         native = self.native_over(plan, info, element, extents)
-        kind = specific(params_of(native), sys.platform == "win32")
+        kind = self.tensor_class.tensor_kind(params_of(native))
         if kind.opaque:
             info = TensorInfo(info.dtype, info.shape, opaque=True)
         if allocates(plan.properties):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from samebytes import Access, Context, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.errors import UnknownNameError
 from samebytes.plugins import MapperSpec, NativeStorage
 
 from ._creation import nhwc
@@ -33,8 +34,12 @@ class SameContext(MemoryMapper):
 
     def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
         super().__init__(spec, source, target)
-        theirs, ours = source.handle("cl_context"), target.handle("cl_context")
         self._foreign: str | None = None
+        try:
+            theirs, ours = source.handle("cl_context"), target.handle("cl_context")
+        except UnknownNameError as error:  # OpenVINO's plugin works on Level Zero
+            self._foreign = str(error)
+            return
         if theirs != ours:
             self._foreign = (
                 f"its cl_context is {theirs:#x}, and OpenVINO's is {ours:#x}: derive one context "

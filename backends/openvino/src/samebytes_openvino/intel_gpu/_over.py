@@ -25,7 +25,7 @@ from ._arguments import handle_of
 from ._checks import check_object, padded_size
 from ._context import ClContext, handle_or_none
 from ._memory import VirtualAddressMemory
-from ._plans import Plan, buffer_plan, cpu_plan, image_plan, usm_plan
+from ._plans import Plan, buffer_plan, image_plan, usm_plan
 from ._regions import USM
 from ._tensors import GpuTensor, array_over, host_memory
 
@@ -163,7 +163,7 @@ def _make_over_array(
     mode: Literal["READ", "READ_WRITE"] = "READ" if access == "r" else "READ_WRITE"
     try:
         whole = VirtualAddressMemory(_with_tail(array), access=mode)
-        plan = cpu_plan(whole, info, target.handle("cl_context"))
+        plan = target.cpu_plan(whole, info)
     except PropertyError as error:
         raise Refused(str(error)) from error
     return _made(target, replace(plan, keep=keep), info, access)

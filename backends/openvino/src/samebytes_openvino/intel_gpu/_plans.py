@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,10 @@ from ._memory import (
     address_of,
 )
 
-__all__ = ["Plan", "buffer_plan", "cpu_plan", "image_plan", "plan_for", "usm_plan"]
+__all__ = [
+    "Plan", "buffer_plan", "cpu_plan", "cpu_va_plan", "file_plan", "image_plan", "plan_for",
+    "usm_plan",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def plan_for(memory: Any, info: TensorInfo, cl_context: int) -> Plan:
         case VirtualAddressMemory():
             return cpu_plan(memory, info, cl_context)
         case FileDescriptor():
-            return _file_plan(memory, info, cl_context)
+            return file_plan(memory, info, partial(cpu_plan, cl_context=cl_context))
         case Mapping():
             return _plan_of_map(memory, info, cl_context)
         case Tensor():
@@ -125,9 +129,15 @@ def usm_plan(pointer: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan
 
 def cpu_plan(memory: VirtualAddressMemory, info: TensorInfo, cl_context: int) -> Plan:
     """For memory of the CPU."""
+    unified = all(map(_opencl.has_unified_memory, _opencl.context_devices(cl_context)))
+    return cpu_va_plan(memory, info, unified)
+
+
+def cpu_va_plan(memory: VirtualAddressMemory, info: TensorInfo, unified: bool) -> Plan:
+    """For memory of the CPU, of a GPU that works in it or, if `unified` is False, does not."""
     if memory.access not in ("READ", "READ_WRITE"):
         raise PropertyError("CPU_VA_ACCESS", f"{memory.access!r} is neither READ nor READ_WRITE")
-    if not all(map(_opencl.has_unified_memory, _opencl.context_devices(cl_context))):
+    if not unified:
         raise PropertyError(
             "CPU_VA", "this GPU has its own memory: the driver would work on a copy there"
         )
@@ -143,10 +153,15 @@ def cpu_plan(memory: VirtualAddressMemory, info: TensorInfo, cl_context: int) ->
     return Plan(_properties.cpu_va(address, size, memory.access), keep, readonly)
 
 
-def _file_plan(file: FileDescriptor, info: TensorInfo, cl_context: int) -> Plan:
+def file_plan(
+    file: FileDescriptor,
+    info: TensorInfo,
+    plan_of_pages: Callable[[VirtualAddressMemory, TensorInfo], Plan],
+) -> Plan:
+    """For bytes of a file, whose pages are memory of the CPU."""
     pages = file.mapped(info.nbytes)
     # The last page is mapped whole, so there is memory after the file's last byte.
     address, _, keep = address_of(pages)
     whole = VirtualAddressMemory(address, padded_size(info.nbytes), file.access)
-    plan = cpu_plan(whole, info, cl_context)
+    plan = plan_of_pages(whole, info)
     return Plan(plan.properties, keep, plan.readonly)

@@ -12,17 +12,26 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from samebytes import TensorInfo
+from samebytes import Context, TensorInfo
+from samebytes.errors import UnknownNameError
 
 from .._host._element_types import packed_nbytes
 from .._remote._errors import RegionError
 from .._remote._pins import pinned
 from . import _opencl
 
-__all__ = ["IMAGES", "USM", "check_whole", "may_be_region"]
+__all__ = ["IMAGES", "USM", "check_whole", "cl_context_of", "may_be_region"]
 
 IMAGES = ("OCL_IMAGE2D", "VA_SURFACE")
 USM = ("USM_USER_BUFFER", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER")
+
+
+def cl_context_of(context: Context) -> int:
+    """The cl_context of a GPU context; 0 where the plugin works on Level Zero and has none."""
+    try:
+        return context.handle("cl_context")
+    except UnknownNameError:
+        return 0
 
 
 def may_be_region(
@@ -31,10 +40,12 @@ def may_be_region(
     """True if an openvino.RemoteTensor can be a region of another one.
 
     A tensor that samebytes made, or wrapped as a whole, is not a region. Any other can be one if
-    its memory is larger than the tensor.
+    its memory is larger than the tensor; Level Zero (a `cl_context` of 0) is not asked for that.
     """
     if pinned(native) is not None:
         return False
+    if not cl_context:
+        return True
     handle, kind = int(params["MEM_HANDLE"]), params["SHARED_MEM_TYPE"]
     if kind in IMAGES:
         width, height = _opencl.image_size(handle)

@@ -14,7 +14,7 @@ from .._remote._info import info_of
 from .._remote._pins import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
-from ._checks import check_plane
+from ._checks import ZE, check_on_opencl, check_plane
 from ._context import CONTEXTS, ClContext
 from ._creation import nv12_planes
 from ._plans import Plan
@@ -48,7 +48,9 @@ def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, co
             native = core.create_context("GPU", _properties.va_context(handle, tile))
         # OpenVINO keeps no display.
         pin(native, Storage(keep=given))
-        cl_context = int(params_of(native)["OCL_CONTEXT"])
+        params = params_of(native)
+        check_on_opencl(params, key)
+        cl_context = int(params["OCL_CONTEXT"])
         handles = {
             "cl_context": cl_context,
             "cl_device": _opencl.context_devices(cl_context)[0],
@@ -70,7 +72,10 @@ def _check_tile(tile: int, core: Any) -> None:
         return
     count = 1
     for name in _devices.names():
-        cl_context = int(params_of(core.get_default_context(name))["OCL_CONTEXT"])
+        params = params_of(core.get_default_context(name))
+        if params.get("CONTEXT_TYPE") == ZE:
+            continue
+        cl_context = int(params["OCL_CONTEXT"])
         count = max(count, *map(_opencl.tiles, _opencl.context_devices(cl_context)))
     if tile >= count:
         there = "the GPU has no tiles" if count == 1 else f"the GPU has the tiles 0 to {count - 1}"

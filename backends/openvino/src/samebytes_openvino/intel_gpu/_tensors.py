@@ -17,7 +17,7 @@ from samebytes.plugins import read_slot
 from .._remote._leases import Lease, Leftovers, native_of
 from .._remote._tensor import RemoteTensor, layout_of
 from . import _opencl
-from ._regions import IMAGES, USM, check_whole
+from ._regions import IMAGES, USM, check_whole, cl_context_of
 
 __all__ = [
     "ClBufferTensor",
@@ -122,7 +122,7 @@ class GpuTensor(RemoteTensor):
         """
         params = self.params
         if kind is None:
-            kind = specific(params, sys.platform == "win32")
+            kind = self.tensor_kind(params)
         if not kind.matches(params):
             raise UnsupportedObjectError(
                 f"SHARED_MEM_TYPE: a tensor over {params.get('SHARED_MEM_TYPE')} is not a "
@@ -136,6 +136,15 @@ class GpuTensor(RemoteTensor):
             info=self.known_info,
             parent=self.parent,
         )
+
+    @classmethod
+    def tensor_kind(cls, params: Params) -> type[GpuTensor]:
+        """The most specific class of a tensor with those properties.
+
+        Args:
+            params: as `tensor.params` returns them.
+        """
+        return specific(params, sys.platform == "win32")
 
     def _replaced(self, leftovers: Leftovers) -> None:
         """As in its base class: the plugin keeps what the last inference used.
@@ -197,7 +206,7 @@ class GpuTensor(RemoteTensor):
             RegionError: it may be one.
         """
         params = self.params
-        check_whole(self._lent_native, params, self.info, self.context.handle("cl_context"))
+        check_whole(self._lent_native, params, self.info, cl_context_of(self.context))
         return int(params[key])
 
 
@@ -336,8 +345,8 @@ def array_over(memory: Storage, info: TensorInfo) -> np.ndarray[Any, Any]:
 
 
 def _is_usm_of_host(tensor: GpuTensor) -> bool:
-    cl_context, pointer = tensor.context.handle("cl_context"), int(tensor.params["MEM_HANDLE"])
-    return _opencl.allocation(cl_context, pointer).kind in ("host", "shared")
+    cl_context, pointer = cl_context_of(tensor.context), int(tensor.params["MEM_HANDLE"])
+    return cl_context != 0 and _opencl.allocation(cl_context, pointer).kind in ("host", "shared")
 
 
 class GpuFrame(Frame[GpuTensor]):

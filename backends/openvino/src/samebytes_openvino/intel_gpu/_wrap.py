@@ -24,7 +24,7 @@ def wrap(native: Any) -> GpuTensor:
         LayoutError: its elements are strings.
     """
     cl_context = int(params_of(native)["OCL_CONTEXT"])
-    living = [c for c in CONTEXTS.all() if c.get() == cl_context]
+    living = [c for c in CONTEXTS.all() if c.handle(c.context_handle) == cl_context]
     if len(living) > 1:
         raise AmbiguousTargetError(
             "an openvino.RemoteTensor", "openvino:GPU", [f"{c!r}.wrap_tensor" for c in living]
