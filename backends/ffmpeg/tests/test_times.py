@@ -65,6 +65,30 @@ def test_a_pause_is_in_the_file(
     assert times_in(made) == pytest.approx(given, abs=0.001)
 
 
+@pytest.mark.parametrize("unit", [NANO, Fraction(1, 25)], ids=str)
+@pytest.mark.parametrize("begin", [-100, -3, -1])
+@pytest.mark.parametrize(
+    ("codec", "ending"), [("libx264", "mp4"), ("mpeg4", "mp4"), ("libx264", "mov"),
+                          ("libx264", "mkv"), ("libx264", "ts")],
+)  # fmt: skip
+def test_a_stream_that_begins_before_0_is_whole(
+    codec: str, ending: str, begin: int, unit: Fraction, tmp_path: Path
+) -> None:
+    """Players of MP4 leave out what is before 0."""
+    made = tmp_path / f"made.{ending}"
+    given = [Fraction(begin + n, 25) for n in range(8)]
+    el.Pipeline(timed(given, unit, Fraction(25)), FFmpegSink(made, codec)).run()
+    assert times_in(made) == pytest.approx([one - given[0] for one in given], abs=0.001)
+
+
+def test_frames_of_avi_are_in_order(tmp_path: Path) -> None:
+    """AVI has no times: frames that the encoder reordered are shown at those of others."""
+    made = tmp_path / "made.avi"
+    given = [Fraction(n, 25) for n in range(12)]
+    el.Pipeline(timed(given, Fraction(1, 25), Fraction(25)), FFmpegSink(made, "libx264")).run()
+    assert times_in(made) == given
+
+
 @pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(1), Fraction(5)], ids=str)
 @pytest.mark.parametrize("ending", ["mp4", "mov"])
 def test_a_picture_now_and_then(ending: str, rate: Fraction, tmp_path: Path) -> None:

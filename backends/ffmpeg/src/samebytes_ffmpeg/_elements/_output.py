@@ -81,6 +81,8 @@ class Output:
         times = Times(frame.meta.time_base, rate, codec, self._container.format.name, self._options)
         context.time_base = times.base
         image = ImageInfo.of(frame.image.format, native.width, native.height)
+        if not times.may_reorder:
+            context.max_b_frames = 0  # the user's options count more
         context.options.update(describe(stream, codec, properties, image, options))
         if bit_rate is not None:
             stream.bit_rate = bit_rate

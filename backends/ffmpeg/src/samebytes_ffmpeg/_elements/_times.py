@@ -30,6 +30,9 @@ _REORDERED = 4
 _DAY = 86_400
 """Seconds from a frame of MPEG-4 to the next, at most."""
 
+_NO_TIMES = ("avi",)
+"""Containers whose frames have no times but those of their order, which is that of decoding."""
+
 _LATEST = 2**33
 """Seconds, 272 years: with the nanoseconds that some muxers count they are within 64 bits."""
 
@@ -49,6 +52,7 @@ class Times:
 
     Attributes:
         base: the unit, in seconds.
+        may_reorder: the container can hold frames in another order than that of their times.
     """
 
     def __init__(
@@ -57,7 +61,9 @@ class Times:
     ) -> None:  # fmt: skip
         self.base = _base(given, rate, codec)
         self._step = max(round(1 / rate / self.base), 1)
+        self.may_reorder = container not in _NO_TIMES
         self._last: tuple[int, Fraction] | None = None
+        self._later = Fraction(0)
         self._recent: deque[int] = deque(maxlen=_REORDERED)
         self._container = container
         self._codec = codec
@@ -65,6 +71,8 @@ class Times:
 
     def count(self, pts: int | None, time_base: Fraction | None) -> int:
         """The time of the next frame, in units of `base`, after that of the one before.
+
+        A stream that begins before 0 begins at 0 instead: players of MP4 leave out what is before.
 
         Raises:
             ValueError: it is not after it, or too long after it.
@@ -75,6 +83,9 @@ class Times:
             time = found * self.base
         else:
             time = pts * time_base
+            if before is None and time < 0:
+                self._later = -time
+            time += self._later
             found = round(time / self.base)
         if before is not None:
             if time <= before[1]:
