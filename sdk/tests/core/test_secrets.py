@@ -60,6 +60,8 @@ def _escaped_bare(text: str) -> str:
         ("rtspsrc user-id=me user-pw={} ! fakesink", "rtspsrc user-id=me user-pw=... ! fakesink"),
         ('rtspsrc user-pw="a {} b" ! x', "rtspsrc user-pw=... ! x"),
         ("rtspsrc user-pw = (string)'a {}' ! x", "rtspsrc user-pw = (string)... ! x"),
+        ("rtspsrc user-pw=({}) ! x", "rtspsrc user-pw=... ! x"),
+        ("rtmp://a/live/x playpath=({}) live=1", "rtmp://a/live/... playpath=... live=1"),
         ("http://c/user=admin&password={}&channel=1", "http://c/user=...&password=...&channel=1"),
         (
             "{'decryption_key': '{}', 'x': '1'}",

@@ -171,10 +171,15 @@ def _header(line: str) -> str:
     return f"{name}:{value[: len(value) - len(value.lstrip())]}{MASK}" if known else MASK
 
 
+# As GStreamer writes them; other words in brackets are a value.
+_TYPES = r"""[biudfs]|g?u?int\d*|bool(?:ean)?|float|double|str(?:ing)?|gchararray|fraction|bitmask|
+    flags|enum|structure|caps|buffer|sample|array|list|taglist|G(?:st)?[A-Z]\w*"""
+
 # name=value, name=(type)value, 'name': value, Name: value and -name value.
 _NAME = re.compile(
-    r"""(?:(?<![\w.%\\-])|(?<=\\[rnt]))(?P<dashes>--?)?(?P<name>[a-z_][\w.-]*+)
-    (?P<sign>\s*=\s*+(?:\(\w+\)\s*+)? | \\*["']\s*:\s*+ | :[ ]*+ | (?(dashes)[ ]++|(?!)))""",
+    rf"""(?:(?<![\w.%\\-])|(?<=\\[rnt]))(?P<dashes>--?)?(?P<name>[a-z_][\w.-]*+)
+    (?P<sign>\s*=\s*+(?:\((?:{_TYPES})\)\s*+)?
+        | \\*["']\s*:\s*+ | :[ ]*+ | (?(dashes)[ ]++|(?!)))""",
     re.IGNORECASE | re.VERBOSE,
 )
 
