@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import mmap
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -344,3 +345,65 @@ for width, height in (64, 48), (63, 31), (5, 3), (1280, 34), (18, 100), (1, 1), 
             for one, other in zip(made, expected):
                 assert np.array_equal(one.native, other.native), (width, height, target, size)
 """
+
+
+def test_no_format_ends_the_process() -> None:
+    """libswscale says of some formats that it reads them, and aborts."""
+    child = """
+import av
+import samebytes as sb
+from samebytes.errors import SamebytesError
+done = 0
+for name in sorted(av.video.format.names):
+    try:
+        frame = sb.frame(av.VideoFrame(32, 24, name))
+    except (SamebytesError, av.FFmpegError):
+        continue
+    for target in "I420", "RGB", "GRAY8":
+        try:
+            frame.convert(target)
+        except SamebytesError:
+            pass
+        else:
+            done += 1
+print(done)
+"""
+    made = subprocess.run(
+        [sys.executable, "-c", child], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert made.returncode == 0, made.stderr
+    assert int(made.stdout) > 300
+
+
+def test_palettes_wherever_they_lie() -> None:
+    """Those that end with a page too: nothing is read behind them."""
+    held = []
+    for number in range(300):
+        native = av.VideoFrame(32, 24, "pal8")
+        for plane in native.planes:
+            np.asarray(memoryview(plane))[...] = number % 256
+        held.append(native)
+        assert np.all(sb.frame(native).convert("RGB")[0].native == number % 256)
+
+
+@pytest.mark.parametrize(
+    ("target", "size", "color_matrix"),
+    [("I420", (64, 48), "bt2020nc"), ("RGB", (3, 2), None), ("NV12", (32, 24), "bt709")],
+)
+def test_what_is_converted_whole_may_end_with_its_page(
+    target: str, size: tuple[int, int], color_matrix: str | None
+) -> None:
+    """libswscale reads beyond the last row, and takes no parts here: another matrix, or much less
+    pixels."""
+    nbytes = 64 * 72
+    room = mmap.mmap(-1, -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE)
+    at_end = np.frombuffer(room, np.uint8)[-nbytes:].reshape(72, 64)
+    at_end[...] = np.random.default_rng(3).integers(16, 235, (72, 64))
+    inside = np.zeros((nbytes + 128,), np.uint8)[:nbytes].reshape(72, 64)
+    inside[...] = at_end
+    made = [
+        sb.frame(array, format="NV12").convert(target, *size, color_matrix=color_matrix)
+        for array in (at_end, inside)
+    ]
+    for one, other in zip(*made, strict=True):
+        assert np.array_equal(one.native, other.native)

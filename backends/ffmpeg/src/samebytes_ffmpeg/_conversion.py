@@ -27,7 +27,8 @@ __all__ = ["FrameConversion", "SwscaleConversion"]
 _Array = np.ndarray[Any, Any]
 
 _BEYOND = 64
-"""Bytes that libswscale reads behind the last pixel of a plane, at most: a register of AVX-512."""
+"""Bytes that libswscale reads behind the last pixel of a plane, at most: a register of AVX-512.
+Indices of a palette it reads one by one, and of the palette what there is (libswscale/input.c)."""
 
 _PAGE = mmap.PAGESIZE
 
@@ -57,6 +58,10 @@ _CHROMA = {
 }
 
 
+_NOT_READ = tuple(map(get_pix_fmt, (b"yaf32le", b"yaf32be")))
+"""Formats that libswscale says it reads, and ends the process by an assertion."""
+
+
 class SwscaleConversion(Conversion):
     """A conversion by libswscale, with PyAV's flags.
 
@@ -83,7 +88,7 @@ class SwscaleConversion(Conversion):
             **_options("dst", target, field),
             "sws_flags": FLAGS[method],
         }
-        if reads(options["src_format"]) <= 0:
+        if reads(options["src_format"]) <= 0 or options["src_format"] in _NOT_READ:
             raise Refused(f"libswscale does not read {before.format}")
         if writes(options["dst_format"]) <= 0:
             raise Refused(f"libswscale does not write {after.format}")
@@ -100,6 +105,7 @@ class SwscaleConversion(Conversion):
         # What comes behind a row is written later, but for rows of the other field.
         if (same_size or self._fields) and after.width % _PIXELS:
             self.row_padding = _BEYOND
+        self._beyond = 0 if _has_palette(before) else _BEYOND
         self._in_parts = _takes_parts(source, target)
         self._cut = _cut(before)
         self._source, self._target = Planes(), Planes()
@@ -153,7 +159,7 @@ class SwscaleConversion(Conversion):
         pointers = list(map(data_address, arrays))
         self._source.set(pointers, self._strides)
         for pointer, span in zip(pointers, self._spans, strict=True):
-            if (pointer + span - 1) % _PAGE + _BEYOND >= _PAGE:
+            if (pointer + span - 1) % _PAGE + self._beyond >= _PAGE:
                 written = self._in_two(arrays)
                 break
         else:
@@ -170,14 +176,10 @@ class SwscaleConversion(Conversion):
     def _in_two(self, arrays: tuple[_Array, ...]) -> int:
         """Convert with the last rows in memory of ours: none is known to follow them.
 
-        Only these few rows are copied, and they may be all of a small picture.
+        Only these few rows are copied. They are all of a small picture, and of one that libswscale
+        takes only whole: that some frames of a stream could not be converted would be worse.
         """
-        if not self._in_parts:
-            raise Refused(
-                "the memory of the frame may end where its last row does, and libswscale reads "
-                "beyond it"
-            )
-        cut, written = self._cut, 0
+        cut, written = self._cut if self._in_parts else 0, 0
         if cut:
             written = self._scaler.scale(self._source, 0, cut, self._target)
         last = []
@@ -205,7 +207,8 @@ class FrameConversion(SwscaleConversion):
         head = FRAME_HEAD.unpack(_head_at(address))
         planes = image_locations(head[12], head[9], head[10], *head[4:8]).planes
         for pointer, place in zip(head, planes, strict=False):
-            if not pointer or (pointer + place.info.extent[1] - 1) % _PAGE + _BEYOND >= _PAGE:
+            behind = (pointer + place.info.extent[1] - 1) % _PAGE + self._beyond
+            if not pointer or behind >= _PAGE:
                 self._convert(arrays_on(native, False), target.native)
                 return
         new: tuple[_Array, ...] = target.native
@@ -238,13 +241,17 @@ def _filled(image: ImageInfo, number: int) -> tuple[_Array, ...]:
     )  # fmt: skip
 
 
+def _has_palette(image: ImageInfo) -> bool:
+    return any(isinstance(plane, Palette) for plane in image.format.planes)
+
+
 def _takes_parts(source: PictureInfo, target: PictureInfo) -> bool:
     """True if libswscale takes the rows of a picture in parts; of others it takes all at once."""
     before, after = source.image, target.image
     both_yuv = before.format.color_model == after.format.color_model == "yuv"
     if both_yuv and source.color_matrix != target.color_matrix:
         return False  # it goes by way of RGB
-    if any(isinstance(plane, Palette) for plane in before.format.planes):
+    if _has_palette(before):
         return False
     sizes = (before.width, after.width), (before.height, after.height)
     return all(size <= new * _MOST_CUT for size, new in sizes)
