@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes.errors import SamebytesError
+from samebytes.errors import NegotiationError, SamebytesError, UnknownNameError
 
 for _package in ("av", "cv2", "gi", "openvino", "samebytes_ffmpeg", "samebytes_gstreamer"):
     pytest.importorskip(_package, reason=f"missing package {_package}: see CONTRIBUTING.md")
@@ -64,9 +65,18 @@ def refused(name: str, format_: str, call: Callable[[], Any]) -> str | None:
     return said
 
 
-def run(frame: sb.Frame[Any], element: el.Element) -> None:
-    """Give an element the frame."""
-    list(el.Pipeline([frame], element).start())
+def run(frame: sb.Frame[Any], make: Callable[[], el.Element]) -> None:
+    """Give an element the frame; where it takes another format, also as the error advises."""
+    try:
+        list(el.Pipeline([frame], make()).start())
+    except NegotiationError as error:
+        advice = re.search(r'Put el\.create\("convert", "(\w+)"\) before it', str(error))
+        if advice:
+            list(el.Pipeline([frame], el.create("convert", advice[1]), make()).start())
+        elif frame.context.node == "ffmpeg" and "its format is" in str(error):
+            with pytest.raises(SamebytesError):  # nothing converts it
+                frame.convert("RGB")
+        raise
 
 
 def tried(name: str, native: Any, tmp_path: Any) -> None:
@@ -82,13 +92,13 @@ def tried(name: str, native: Any, tmp_path: Any) -> None:
         refused(name, format_, partial(frame.map, node))
     shown = refused(name, format_, lambda: image_model(model(), frame).infer(frame))
     assert shown is None or "convert the frames first" in shown, shown
-    for element in (
-        el.create("opencv.draw"),
-        el.create("opencv.warp", 16, 16, (1, 0, 0, 0, 1, 0)),
-        el.create("ffmpeg.sink", str(tmp_path / "out.mkv")),
-        el.create("openvino.infer", model()),
+    for make in (
+        partial(el.create, "opencv.draw"),
+        partial(el.create, "opencv.warp", 16, 16, (1, 0, 0, 0, 1, 0)),
+        partial(el.create, "ffmpeg.sink", str(tmp_path / "out.mkv")),
+        partial(el.create, "openvino.infer", model()),
     ):
-        refused(name, format_, partial(run, frame, element))
+        refused(name, format_, partial(run, frame, make))
 
 
 def makeable(name: str) -> bool:
@@ -114,7 +124,31 @@ def test_formats_of_gstreamer(name: str, tmp_path: Any) -> None:
     tried(name, of_gstreamer(name), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pal8", "xyz12le", "bayer_rggb8", "uyyvyy411"])
+OF_FFMPEG_ALONE = ["pal8", "xyz12le", "bayer_rggb8", "uyyvyy411"]
+
+
+@pytest.mark.parametrize("name", OF_FFMPEG_ALONE)
+def test_what_ffmpeg_alone_has_is_converted_in_a_pipeline(name: str) -> None:
+    frame = sb.frame(of_ffmpeg(name))
+    (found,) = el.Pipeline([frame], el.create("convert", "RGB"), el.create("opencv.draw")).start()
+    assert np.array_equal(found[0].native, frame.convert("RGB")[0].native)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("PAL8", "a palette"), ("RGB8P", "a palette"), ("bayer_rggb8", "a Bayer pattern"),
+        ("xyz12be", "CIE 1931"), ("monow", "eight pixels in a byte"), ("MJPG", "compressed"),
+    ],
+)  # fmt: skip
+def test_arrays_of_what_has_no_planes_are_refused_by_what_it_is(name: str, kind: str) -> None:
+    """And no other format is suggested since it is spelled alike."""
+    with pytest.raises(UnknownNameError, match=rf"{name}' \(.*{kind}.*convert them first") as seen:
+        sb.frame(np.zeros((HEIGHT, WIDTH), np.uint8), format=name)
+    assert "did you mean" not in str(seen.value)
+
+
+@pytest.mark.parametrize("name", OF_FFMPEG_ALONE)
 def test_what_no_model_can_read_is_refused(name: str) -> None:
     frame = sb.frame(of_ffmpeg(name))
     with pytest.raises(SamebytesError, match=f"{frame.format.name}.*convert the frames first"):

@@ -14,7 +14,7 @@ from .._converting.memory import new_frame
 from .._converting.picture import PictureInfo, picture_of, wanted
 from .._core.memory.frame import Frame
 from .._core.owner.locks import Lock
-from ..errors import SamebytesError
+from ..errors import SamebytesError, UnknownNameError
 from ..formats import ImageFormat, ImageInfo, colors_of
 from ._conversion import Range
 from ._element import Transform
@@ -142,7 +142,10 @@ class Convert(Transform):
         elif given.format is None or given.width is None or given.height is None:
             return None
         else:
-            image = ImageInfo.of(given.format, given.width, given.height)
+            try:
+                image = ImageInfo.of(given.format, given.width, given.height)
+            except UnknownNameError:  # a palette of FFmpeg's: its frames show who reads it
+                return None
             source = PictureInfo(image, *colors_of(image.format, {}))
         target = wanted(
             source, self.format, self.width, self.height, self.color_range, self.color_matrix

@@ -177,10 +177,21 @@ class Negotiation:
         takes = " or ".join(map(str, step.element._takes))
         for own in dict.fromkeys(option.own for option in options if option.own):
             takes += f", and maps it to {own} itself"
+        takes += self._advice(step, given)
         raise NegotiationError(
             step.name, f"{before!r} gives {given}; it takes {takes}", before, reasons,
             stream=stream if several else None,
         )  # fmt: skip
+
+    def _advice(self, step: Step, given: FrameInfo) -> str:
+        """The element that makes pictures that a step takes of those that it does not, if any."""
+        if all(taken.why_not(given) for taken in step.element._takes):
+            from ._advice import format_to_convert_to  # seldom needed
+
+            name = format_to_convert_to(step.element._takes, given, self.contexts)
+            if name:
+                return f'. Put el.create("convert", "{name}") before it'
+        return ""
 
     def check_shared(self, step: Step) -> None:
         """See whether a step may write as it must, whatever frames come.

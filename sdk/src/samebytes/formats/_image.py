@@ -253,8 +253,31 @@ def _known(name: str) -> ImageFormat:
     try:
         return BY_NAME[name.lower()]
     except KeyError:
+        if other := _of_another_kind(name):
+            hint = f"({other}): arrays of it are not taken, so convert them first, such as to RGB"
+            raise UnknownNameError("image format", name, (), hint, nearest=()) from None
         spellings = [s for known in KNOWN for s in (known.name, *known.aliases)]
         raise UnknownNameError("image format", name, spellings) from None
+
+
+def _of_another_kind(name: str) -> str:
+    """Return what a name means that stands for something else than a layout of components, or "".
+
+    Formats that are spelled like it would not help.
+    """
+    for other, begins in _OTHERS.items():
+        if name.lower().startswith(begins):
+            return other
+    return ""
+
+
+_OTHERS = {
+    "a palette": ("pal", "rgb8p", "rgb8_pal", "rgb8_index", "index"),
+    "a Bayer pattern": ("bayer", "rggb", "grbg", "gbrg", "bggr"),
+    "colours of CIE 1931": ("xyz",),
+    "eight pixels in a byte": ("mono", "gray1le", "gray1be", "gray2", "gray4", "1bit"),
+    "compressed pictures": ("mjpeg", "mjpg", "jpeg", "h264", "hevc", "h265"),
+}
 
 
 def known_formats() -> tuple[ImageFormat, ...]:
