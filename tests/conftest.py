@@ -9,6 +9,7 @@ import openvino
 import pytest
 
 import samebytes
+from samebytes.testing import missing_device
 
 _DEVICE_NODES = (
     "dma", "opencl", "opencv_umat", "level_zero", "openvino:GPU", "openvino:NPU",
@@ -22,16 +23,11 @@ def devices() -> Iterator[None]:
     found = openvino.Core().available_devices
     for kind in ("GPU", "NPU"):
         if not any(name.startswith(kind) for name in found):
-            pytest.skip(
-                f"missing device {kind}: pytest --softdevices={kind.lower()} "
-                "(pip install samebytes-softdevices)"
-            )
+            pytest.skip(missing_device(kind))
     try:
         samebytes.context("vaapi")
     except samebytes.SamebytesError:
-        pytest.skip(
-            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("VAAPI"))
     held = [samebytes.context(node) for node in _DEVICE_NODES]
     yield
     held.clear()
@@ -43,9 +39,7 @@ def cuda_device() -> Iterator[None]:
     try:
         held = samebytes.context("cuda")
     except samebytes.SamebytesError:
-        pytest.skip(
-            "missing device CUDA: pytest --softdevices=cuda (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("CUDA"))
     yield
     del held
 

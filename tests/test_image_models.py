@@ -19,6 +19,7 @@ import samebytes_opencv
 import samebytes_openvino as sbo
 from samebytes import probe
 from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.testing import missing_device
 
 Array = np.ndarray[Any, Any]
 
@@ -82,9 +83,9 @@ def test_video_surfaces(device: str, said: str | None) -> None:
     clips nothing.
     """
     if not probe("vaapi").usable:
-        pytest.skip("missing device VAAPI: pytest --softdevices=vaapi")
+        pytest.skip(missing_device("VAAPI"))
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+        pytest.skip(missing_device(device))
     pixels = np.random.default_rng(0).integers(16, 235, (96, 64), np.uint8)
     if said:
         pixels = (118 + (pixels - 118.0) / 6).astype(np.uint8)

@@ -21,7 +21,7 @@ import samebytes as sb
 import samebytes_opencv
 import samebytes_openvino as sbo
 from samebytes import elements as el
-from samebytes.testing import assert_no_garbage
+from samebytes.testing import assert_no_garbage, missing_device
 
 WIDTH, HEIGHT = 64, 48
 _FRAMES = 1_300
@@ -51,7 +51,7 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> str:
 def device(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     if not any(found.startswith(name) for found in openvino.Core().available_devices):
-        pytest.skip(f"missing device {name}: pytest --softdevices={name.lower()}")
+        pytest.skip(missing_device(name))
     return name
 
 

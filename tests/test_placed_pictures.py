@@ -17,6 +17,7 @@ import samebytes_opencv
 import samebytes_openvino as sbo
 from samebytes import probe
 from samebytes.metadata import InferenceResult, find
+from samebytes.testing import missing_device
 
 Array = np.ndarray[Any, Any]
 
@@ -68,7 +69,7 @@ def test_it_is_the_picture_that_opencv_makes(size: tuple[int, int], resize: Any)
 @pytest.mark.parametrize("format_", ["NV12", "I420", "BGR"])
 def test_devices_see_the_same(device: str, options: dict[str, Any], format_: str) -> None:
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+        pytest.skip(missing_device(device))
     frame = sb.context("cpu").allocate_frame(format_, 160, 96)
     random = np.random.default_rng(5)
     for plane in frame.planes:
@@ -91,9 +92,9 @@ def test_devices_see_the_same(device: str, options: dict[str, Any], format_: str
 @pytest.mark.parametrize("fit", ["letterbox", "crop"])
 def test_video_surfaces(device: str, fit: Any) -> None:
     if not probe("vaapi").usable:
-        pytest.skip("missing device VAAPI: pytest --softdevices=vaapi")
+        pytest.skip(missing_device("VAAPI"))
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+        pytest.skip(missing_device(device))
     pixels = np.random.default_rng(0).integers(60, 190, (96, 128), np.uint8)
     surface = sb.context("vaapi").allocate_frame("NV12", 128, 64)
     with surface.map("cpu", "w") as planes:
@@ -112,9 +113,9 @@ def test_video_surfaces(device: str, fit: Any) -> None:
 @pytest.mark.parametrize("matrix", ["smpte170m", "bt709"])
 def test_regions_of_video_surfaces(device: str, matrix: str) -> None:
     if not probe("vaapi").usable:
-        pytest.skip("missing device VAAPI: pytest --softdevices=vaapi")
+        pytest.skip(missing_device("VAAPI"))
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+        pytest.skip(missing_device(device))
     pixels = np.random.default_rng(0).integers(90, 150, (96, 128), np.uint8)
     surface = sb.context("vaapi").allocate_frame("NV12", 128, 64, metadata={"color_matrix": matrix})
     with surface.map("cpu", "w") as planes:

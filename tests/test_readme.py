@@ -19,6 +19,7 @@ import pytest
 import samebytes
 from devtools.blocks import Block, blocks_of, commands, pages
 from samebytes import probe
+from samebytes.testing import missing_device
 
 from .e2e.sample_inputs import make_model, make_yolo
 
@@ -90,10 +91,7 @@ def devices(block: Block, found_devices: set[str]) -> None:
             pytest.skip(f"missing package {package}: {command}")
     for name in block.devices:
         if name not in found_devices:
-            pytest.skip(
-                f"missing device {name.upper()}: pytest --softdevices={name} "
-                "(pip install samebytes-softdevices)"
-            )
+            pytest.skip(missing_device(name.upper()))
 
 
 @pytest.mark.usefixtures("devices")

@@ -14,6 +14,8 @@ import av
 import openvino
 import pytest
 
+from samebytes.testing import missing_device
+
 PAGE = Path(__file__).parents[1] / "docs" / "tutorial" / "detect-on-decoded-frames.md"
 PIPELINE = PAGE.with_name("the-same-as-a-pipeline.md")
 CLIP, _, _, PROGRAM = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
@@ -53,10 +55,7 @@ def need(device: str) -> None:
     except PackageNotFoundError:
         pytest.skip("missing package rapidocr: pip install --no-deps rapidocr==3.10.0")
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(
-            f"missing device {device}: pytest --softdevices={device.lower()} "
-            "(pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device(device))
 
 
 def make_clip(folder: Path, frames: int) -> None:

@@ -15,6 +15,7 @@ import openvino
 import pytest
 
 import samebytes as sb
+from samebytes.testing import missing_device
 from samebytes_demo import _command, pipelines
 from samebytes_demo._detector import MotionDetector
 
@@ -25,10 +26,7 @@ from .conftest import FRAMES, Run, Transcode, decode
 def device(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     if name not in openvino.Core().available_devices:
-        pytest.skip(
-            f"missing device {name}: pytest --softdevices={name.lower()} "
-            "(pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device(name))
     return name
 
 
@@ -85,9 +83,7 @@ def test_the_comparison_does_not_mislead(device: str, clip: Path, tmp_path: Path
 
 def test_the_pipeline_counts_what_the_whole_process_copies(clip: Path, tmp_path: Path) -> None:
     if "GPU" not in openvino.Core().available_devices:
-        pytest.skip(
-            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("GPU"))
     sb.reset_stats()
     detector = partial(MotionDetector, device="GPU")
     result = pipelines.run_samebytes(clip, tmp_path / "out.mp4", detector=detector)

@@ -13,6 +13,7 @@ import pytest
 import samebytes as sb
 from samebytes import Context, Tensor
 from samebytes.errors import CopyRequiredError, NoRouteError
+from samebytes.testing import missing_device
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
 
@@ -23,9 +24,7 @@ cv2 = pytest.importorskip("cv2", reason="missing package cv2: pip install opencv
 @pytest.fixture
 def umats() -> Context:
     if not cv2.ocl.haveOpenCL():
-        pytest.skip(
-            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("GPU"))
     sb.reset_stats()
     return sb.context("opencv_umat")
 

@@ -13,6 +13,8 @@ from typing import Any
 import openvino
 import pytest
 
+from samebytes.testing import missing_device
+
 _PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -27,10 +29,7 @@ def device() -> Callable[..., None]:
         if software:
             found = [n for n in found if "software" in core.get_property(n, "FULL_DEVICE_NAME")]
         if not found:
-            pytest.skip(
-                f"missing device {kind}: pytest --softdevices={kind.lower()} "
-                "(pip install samebytes-softdevices)"
-            )
+            pytest.skip(missing_device(kind))
 
     return need
 

@@ -18,6 +18,7 @@ import pytest
 
 import samebytes as sb
 from samebytes.errors import SamebytesError
+from samebytes.testing import missing_device
 
 from .sample_inputs import FRAMES, HEIGHT, WIDTH, make_model, make_video, place
 from .street import make_street, street_with_boxes
@@ -190,7 +191,7 @@ def test_frames_that_need_no_copy(
     try:
         sb.context(memory)
     except SamebytesError as error:
-        pytest.skip(f"missing device VA-API: pytest --softdevices=vaapi ({error})")
+        pytest.skip(f"{missing_device('VAAPI')} ({error})")
     address = str(tmp_path / "ring")
     code = "import sys, decode_and_infer; decode_and_infer.infer(*sys.argv[1:])"
     reader = subprocess.Popen(

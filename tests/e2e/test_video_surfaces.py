@@ -18,6 +18,7 @@ from openvino.preprocess import ColorFormat, PrePostProcessor
 
 import samebytes
 from samebytes.errors import SamebytesError
+from samebytes.testing import missing_device
 
 WIDTH, HEIGHT, FRAMES = 128, 64, 4
 
@@ -29,9 +30,7 @@ def _devices(device: Callable[..., None]) -> None:
     try:
         samebytes.context("vaapi")
     except SamebytesError:
-        pytest.skip(
-            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("VAAPI"))
 
 
 def write_video(path: Path, codec: str, pixels: str, width: int, height: int) -> Path:

@@ -13,6 +13,7 @@ import pytest
 import samebytes
 import samebytes_ipc
 from samebytes import Access, Frame
+from samebytes.testing import missing_device
 
 from .proof import assert_same_bytes, write
 from .sources import IMAGES, SOURCES
@@ -38,9 +39,7 @@ def _devices() -> None:
     try:
         samebytes.context("vaapi")
     except samebytes.SamebytesError:
-        pytest.skip(
-            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("VAAPI"))
 
 
 def _made(source: str, format_: str) -> Frame:

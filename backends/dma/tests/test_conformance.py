@@ -6,7 +6,6 @@ What DMA-BUFs of the kernel add is in test_dma_bufs.py.
 
 from __future__ import annotations
 
-import mmap
 import os
 from typing import Any
 
@@ -23,15 +22,10 @@ from samebytes.testing import (
     Memory,
     PluginSuite,
     TensorSuite,
+    array_in,
 )
 
 Array = np.ndarray[Any, Any]
-
-
-class Mapping(mmap.mmap):
-    """A mapping of one's own, which holds the plane as arrays of samebytes do."""
-
-    plane: Any
 
 
 class DMAMemory(Memory):
@@ -56,10 +50,8 @@ class DMAMemory(Memory):
         return self.buffer(high - low).plane(info, offset=-low)
 
     def view(self, native: Any) -> Array:
-        mapping = Mapping(native.buffer.fileno(), native.buffer.size)
-        mapping.plane = native
-        info = native.info
-        return np.ndarray(info.shape, info.dtype.carrier, mapping, native.offset, info.strides)
+        buffer = native.buffer
+        return array_in(buffer.fileno(), buffer.size, native.info, native.offset, native)
 
     def make_frame(self, image: ImageInfo) -> Any:
         buffer = self.buffer(image.nbytes)

@@ -16,6 +16,7 @@ from samebytes.errors import (
     MissingDependencyError,
     NoRouteError,
 )
+from samebytes.testing import missing_device
 from samebytes_dma import INVALID, frame_from_fds, from_fd
 
 Y_TILED = 0x0100000000000002  # drm_fourcc.h: I915_FORMAT_MOD_Y_TILED
@@ -36,10 +37,7 @@ def target(request: pytest.FixtureRequest) -> Context:
     package, device = TARGETS[name]
     distribution = package.replace("_", "-")
     pytest.importorskip(package, reason=f"missing package {package}: pip install {distribution}")
-    no_device = (
-        f"missing device {device}: pytest --softdevices={device.lower()} "
-        "(pip install samebytes-softdevices)"
-    )
+    no_device = missing_device(device)
     try:
         context = samebytes.context(name)
     except MissingDependencyError:

@@ -14,6 +14,7 @@ import pytest
 
 import samebytes as sb
 from samebytes.errors import MissingDependencyError, SamebytesError
+from samebytes.testing import missing_device
 from samebytes_ffmpeg._hardware.libraries import system_library
 from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
@@ -69,9 +70,7 @@ def vaapi() -> None:
     try:
         sb.context("ffmpeg:VAAPI")
     except SamebytesError:
-        pytest.skip(
-            "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("VAAPI"))
 
 
 @pytest.fixture(scope="session")
@@ -80,10 +79,7 @@ def cuda() -> None:
     try:
         sb.context("ffmpeg:CUDA")
     except SamebytesError:
-        pytest.skip(
-            "missing device CUDA: pytest --softdevices=cuda (pip install samebytes-softdevices), "
-            "or NVIDIA's driver and a GPU"
-        )
+        pytest.skip(missing_device("CUDA"))
 
 
 @pytest.fixture(scope="session")

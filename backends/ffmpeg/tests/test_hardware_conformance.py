@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import mmap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_size_t, c_void_p
@@ -22,7 +21,15 @@ import pytest
 
 import samebytes
 from samebytes import Context, Frame, ImageInfo, TensorInfo, Transfer
-from samebytes.testing import ContextSuite, DeviceMemory, FrameSuite, MapperSuite, Memory
+from samebytes.testing import (
+    ContextSuite,
+    DeviceMemory,
+    FrameSuite,
+    MapperSuite,
+    Memory,
+    array_at,
+    array_in,
+)
 from samebytes_ffmpeg import HardwareDevice
 from samebytes_ffmpeg._hardware.frame import place_of
 from samebytes_ffmpeg._hardware.objects import HardwarePlane
@@ -109,9 +116,8 @@ class DeviceFrames(Memory):
         for layout, start in zip(
             image.plane_layouts(shown.linesize[:count]), shown.data[:count], strict=True
         ):
-            memory: Any = (ctypes.c_ubyte * layout.span).from_address(start)
-            memory.pin = (mapped, native)
-            arrays.append(np.ndarray(layout.shape, layout.dtype, memory, 0, layout.strides))
+            info = TensorInfo(layout.dtype, layout.shape, layout.strides)
+            arrays.append(array_at(start, info, (mapped, native)))
         return tuple(arrays)
 
     def view(self, native: Any) -> Array:
@@ -124,6 +130,7 @@ class Surfaces(DeviceFrames):
     """Frames of a pool of VA-API."""
 
     node = "ffmpeg:VAAPI"
+    device = "VAAPI"
 
     def open(self) -> HardwareDevice:
         device = samebytes.context(self.node)
@@ -158,12 +165,6 @@ class SystemDescriptors(Descriptors):
     library = "libavutil.so.57"
 
 
-class Mapping(mmap.mmap):
-    """A mapping of one's own, which holds the plane that it shows."""
-
-    pin: Any
-
-
 class Buffers(Memory):
     """Pictures in memfds, which stand in for DMA-BUFs."""
 
@@ -180,10 +181,8 @@ class Buffers(Memory):
         return tuple(self.view(plane) for plane in native)
 
     def view(self, native: Any) -> Array:
-        mapping = Mapping(native.buffer.fileno(), native.buffer.size)
-        mapping.pin = native
-        info = native.info
-        return np.ndarray(info.shape, info.dtype.carrier, mapping, native.offset, info.strides)
+        buffer = native.buffer
+        return array_in(buffer.fileno(), buffer.size, native.info, native.offset, native)
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         import samebytes_dma
@@ -293,6 +292,7 @@ class CUDAFrames(CudaMeans):
 
     memory_type = "ffmpeg"
     node = "ffmpeg:CUDA"
+    device = "CUDA"
 
     def context(self) -> HardwareDevice:
         # Held, as an application holds the devices that it opens.
@@ -321,6 +321,7 @@ class CUDAPools(CUDAFrames):
 
     memory_type = "ffmpeg"
     node = "ffmpeg:CUDA"
+    device = "CUDA"
     allocates_frames = True
 
 
@@ -360,19 +361,17 @@ IN_CUDA = (
 ONE = (ImageInfo.of("I420", 48, 32),)
 
 
-@pytest.mark.usefixtures("vaapi")
 class TestVAAPIContext(ContextSuite):
     memory = Pools()
     singleton = False
 
 
-@pytest.mark.usefixtures("vaapi")
 class TestVAAPIFrames(FrameSuite):
     memory = SURFACES
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("vaapi", "vaapi_plugin")
+@pytest.mark.usefixtures("vaapi_plugin")
 class TestToVAAPI(MapperSuite):
     source = SURFACES
     target = VASurfaces()
@@ -380,7 +379,6 @@ class TestToVAAPI(MapperSuite):
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("vaapi")
 class TestUpload(MapperSuite):
     source = Software()
     target = SURFACES
@@ -430,19 +428,17 @@ class TestSystemDRMToDMA(MapperSuite):
     cases = ONE
 
 
-@pytest.mark.usefixtures("cuda")
 class TestCUDAContext(ContextSuite):
     memory = CUDAPools()
     singleton = False
 
 
-@pytest.mark.usefixtures("cuda")
 class TestCUDAFrames(FrameSuite):
     memory = CUDA_FRAMES
     cases = IN_CUDA
 
 
-@pytest.mark.usefixtures("cuda", "cuda_plugin")
+@pytest.mark.usefixtures("cuda_plugin")
 class TestToCUDA(MapperSuite):
     source = CUDA_FRAMES
     target = CUDA_ARRAYS
@@ -450,7 +446,7 @@ class TestToCUDA(MapperSuite):
     cases = IN_CUDA
 
 
-@pytest.mark.usefixtures("cuda", "cuda_plugin")
+@pytest.mark.usefixtures("cuda_plugin")
 class TestFromCUDA(MapperSuite):
     source = CUDA_ARRAYS
     target = CUDA_FRAMES
@@ -458,7 +454,6 @@ class TestFromCUDA(MapperSuite):
     cases = IN_CUDA
 
 
-@pytest.mark.usefixtures("cuda")
 class TestCUDAUpload(MapperSuite):
     source = Software()
     target = CUDA_FRAMES
@@ -467,7 +462,6 @@ class TestCUDAUpload(MapperSuite):
     cases = IN_CUDA
 
 
-@pytest.mark.usefixtures("cuda")
 class TestCUDADownload(MapperSuite):
     source = CUDA_FRAMES
     target = Software()

@@ -14,10 +14,11 @@ import pytest
 
 import samebytes
 from samebytes import Context
+from samebytes.testing import missing_device
 
 pyopencl = pytest.importorskip("pyopencl", reason="missing package pyopencl: pip install pyopencl")
 
-NO_DEVICE = "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+NO_DEVICE = missing_device("GPU")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 from typing import Any, ClassVar
 
@@ -23,6 +22,7 @@ from samebytes.testing import (
     Memory,
     PluginSuite,
     TensorSuite,
+    array_at,
 )
 from samebytes_gpu_opencl._devices import devices
 
@@ -30,10 +30,6 @@ Array = np.ndarray[Any, Any]
 
 DEVICES = list(devices().values())
 DEVICE = DEVICES[0] if len(DEVICES) == 1 else None
-needs_device = pytest.mark.skipif(
-    DEVICE is None,
-    reason="missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)",
-)
 needs_unified_memory = pytest.mark.skipif(
     DEVICE is None or not DEVICE.host_unified_memory,
     reason="device has its own memory: nothing on the host is shared with it",
@@ -61,6 +57,7 @@ class BufferMemory(DeviceMemory):
     """Buffers, read and written by commands of a queue that samebytes does not know."""
 
     memory_type = "opencl"
+    device = "GPU"
     allocates = True
     allocates_frames = True
     fork_safe = False  # a driver's threads do not live in the child
@@ -166,9 +163,7 @@ class HostBufferMemory(BufferMemory):
         address = found[0].__array_interface__["data"][0]
         found[0].base.release(queue)
         queue.finish()
-        data = (ctypes.c_uint8 * native.size).from_address(address)
-        data.native = native  # keeps it as long as the array
-        return self.elements(native, np.frombuffer(data, np.uint8))
+        return array_at(address, self.layout(native), native)
 
 
 class PageMemory(ArrayMemory):
@@ -197,9 +192,7 @@ class USMMemory(BufferMemory):
         return native
 
     def view(self, native: Any) -> Array:
-        data = (ctypes.c_uint8 * native.nbytes).from_address(native.pointer)
-        data.native = native  # keeps it as long as the array
-        return self.elements(native, np.frombuffer(data, np.uint8))
+        return array_at(native.pointer, self.layout(native), native)
 
 
 CPU = ArrayMemory()
@@ -222,19 +215,16 @@ class TestPlugin(PluginSuite):
     plugin = "opencl"
 
 
-@needs_device
 class TestContext(ContextSuite):
     memory = BUFFERS
     singleton = False
 
 
-@needs_device
 class TestTensor(TensorSuite):
     memory = BUFFERS
     cases = LAYOUTS
 
 
-@needs_device
 @needs_images
 class TestImageTensor(TensorSuite):
     memory = ImageMemory()
@@ -250,13 +240,11 @@ class TestUSMTensor(TensorSuite):
     cases = WHOLE_LINES
 
 
-@needs_device
 class TestFrame(FrameSuite):
     memory = BUFFERS
     cases = IMAGES
 
 
-@needs_device
 class TestBufferToCpu(MapperSuite):
     source = BUFFERS
     target = CPU
@@ -264,7 +252,6 @@ class TestBufferToCpu(MapperSuite):
     cases = (LAYOUTS[0], LAYOUTS[2])
 
 
-@needs_device
 class TestFrameToCpu(MapperSuite):
     source = BUFFERS
     target = CPU
@@ -272,7 +259,6 @@ class TestFrameToCpu(MapperSuite):
     cases = IMAGES[:1]
 
 
-@needs_device
 @needs_images
 class TestImageToCpu(MapperSuite):
     source = ImageMemory()
@@ -317,7 +303,6 @@ class TestCpuFramesToOpenCL(MapperSuite):
     cases = (ImageInfo.of("GRAY8", 64, 32), ImageInfo.of("BGRX", 64, 16))
 
 
-@needs_device
 class TestCpuCopiedToOpenCL(MapperSuite):
     """What cannot be shared: by a copy into the device's memory, where copy=True allows it."""
 

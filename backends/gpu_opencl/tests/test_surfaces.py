@@ -11,9 +11,10 @@ import pytest
 import samebytes
 import samebytes_gpu_opencl
 from samebytes.errors import MissingDependencyError
+from samebytes.testing import missing_device
 
-NO_DISPLAY = "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
-NO_DEVICE = "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
+NO_DISPLAY = missing_device("VAAPI")
+NO_DEVICE = missing_device("GPU")
 
 
 @pytest.fixture

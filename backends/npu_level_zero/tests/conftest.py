@@ -5,21 +5,18 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
-import subprocess
-import sys
-import textwrap
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
 import samebytes
 from samebytes import Device, Storage
 from samebytes.errors import MissingDependencyError
+from samebytes.testing import missing_device
 from samebytes_npu_level_zero import LevelZeroContext, devices
 from samebytes_npu_level_zero._abi.results import Result
 from samebytes_npu_level_zero._abi.structures import Typed, ze_context_desc_t
@@ -27,7 +24,7 @@ from samebytes_npu_level_zero._devices import DeviceEntry
 from samebytes_npu_level_zero._loader import Library, load
 from samebytes_npu_level_zero._native_context import NativeContext
 
-NO_DEVICE = "missing device NPU: pytest --softdevices=npu (pip install samebytes-softdevices)"
+NO_DEVICE = missing_device("NPU")
 
 
 def _no_device() -> bool:
@@ -69,33 +66,6 @@ def _no_descriptor_left() -> Iterator[None]:
 def no_descriptor_left() -> Callable[[], AbstractContextManager[None]]:
     """A block that closes each descriptor which it opens."""
     return _no_descriptor_left
-
-
-class Run(Protocol):
-    """Runs a program, in its own process."""
-
-    def __call__(self, program: str, **environment: str) -> str:
-        """Its output; it must end well and print no errors but those of the driver's trace."""
-
-
-@pytest.fixture
-def run() -> Run:
-    """A program, dedented, with more environment variables; its output."""
-
-    def run(program: str, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.stdout
-
-    return run
 
 
 def pointed_to(argument: Any) -> Any:

@@ -17,6 +17,7 @@ from samebytes.errors import (
     LayoutError,
     UnsupportedObjectError,
 )
+from samebytes.testing import run_program
 from samebytes_npu_level_zero import LevelZeroContext, LevelZeroTensor, copy, fill
 
 
@@ -124,8 +125,8 @@ def test_bad_input(
 
 
 @pytest.mark.usefixtures("device")
-def test_late_commands_are_waited_for(run: Any, delayed: dict[str, str]) -> None:
-    output = run(
+def test_late_commands_are_waited_for(delayed: dict[str, str]) -> None:
+    output = run_program(
         """
         import samebytes as sb, samebytes_npu_level_zero as z
         npu = sb.context(f"level_zero:{z.devices()[0]}")

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 
 from samebytes import Frame, FrameMeta, ImageInfo, Storage, TensorInfo, Transfer
 from samebytes.testing import (
@@ -22,6 +21,7 @@ from samebytes.testing import (
     Memory,
     PluginSuite,
     TensorSuite,
+    array_at,
 )
 from samebytes_npu_level_zero import LevelZeroContext, USMPointer
 from samebytes_npu_level_zero._abi.structures import (
@@ -51,6 +51,7 @@ class HostUSM(Memory):
     """Host USM that the application allocates and frees by itself, through the loader."""
 
     memory_type = "level_zero"
+    device = "NPU"
     allocates = True
     allocates_frames = True
     allocate_call = "zeMemAllocHost"
@@ -86,12 +87,7 @@ class HostUSM(Memory):
         return tensor.native
 
     def view(self, native: USMPointer) -> Array:
-        info = native.info
-        memory = (ctypes.c_uint8 * max(info.extent[1], 1)).from_address(native.address)
-        memory.pin = native  # type: ignore[attr-defined]  # ctypes objects take attributes
-        view = np.ndarray(info.shape, info.dtype.carrier, np.asarray(memory), 0, info.strides)
-        view.flags.writeable = not native.readonly
-        return view
+        return array_at(native.address, native.info, native, readonly=native.readonly)
 
     def make_frame(self, image: ImageInfo) -> tuple[USMPointer, ...]:
         layouts = image.packed_layouts()
@@ -159,51 +155,43 @@ class TestPlugin(PluginSuite):
     frameworks = ("samebytes_npu_level_zero._loader", "samebytes_npu_level_zero._context")
 
 
-@pytest.mark.usefixtures("device")
 class TestContext(ContextSuite):
     memory = HOST
     singleton = False
 
 
-@pytest.mark.usefixtures("device")
 class TestHostTensor(TensorSuite):
     memory = HOST
     cases = (*DENSE, PITCHED)
 
 
-@pytest.mark.usefixtures("device")
 class TestSharedTensor(TensorSuite):
     memory = SharedUSM()
     cases = DENSE
 
 
-@pytest.mark.usefixtures("device")
 class TestFrame(FrameSuite):
     memory = HOST
 
 
-@pytest.mark.usefixtures("device")
 class TestHostToCpu(MapperSuite):
     source = HOST
     target = CPU
     cases = (DENSE[0], PITCHED)
 
 
-@pytest.mark.usefixtures("device")
 class TestSharedToCpu(MapperSuite):
     source = SharedUSM()
     target = CPU
     cases = DENSE[1:2]
 
 
-@pytest.mark.usefixtures("device")
 class TestFramesToCpu(MapperSuite):
     source = HOST
     target = CPU
     cases = (ImageInfo.of("NV12", 64, 32),)
 
 
-@pytest.mark.usefixtures("device")
 class TestCpuToHost(MapperSuite):
     source = WholePages()
     target = HOST

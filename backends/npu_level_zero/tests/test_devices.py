@@ -10,6 +10,7 @@ import pytest
 import samebytes
 from samebytes import Device
 from samebytes.errors import AmbiguousTargetError, MissingDependencyError, UnknownNameError
+from samebytes.testing import run_program
 from samebytes_npu_level_zero import LevelZeroContext, devices
 from samebytes_npu_level_zero._abi.constants import DeviceType
 from samebytes_npu_level_zero._abi.results import Result
@@ -117,8 +118,8 @@ def test_the_device_at_hand() -> None:
 
 
 @pytest.mark.usefixtures("device")
-def test_two_devices(run: Any, two_devices: dict[str, str]) -> None:
-    output = run(
+def test_two_devices(two_devices: dict[str, str]) -> None:
+    output = run_program(
         """
         import samebytes as sb, samebytes_npu_level_zero as z
         from samebytes.errors import AmbiguousTargetError, DeviceMismatchError, LayoutError

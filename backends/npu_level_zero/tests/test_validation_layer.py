@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import pytest
+
+from samebytes.testing import run_program
 
 PROGRAM = """
 import os, mmap
@@ -30,7 +31,7 @@ print("fine")
 
 
 @pytest.mark.usefixtures("device")
-def test_every_kind_of_call(run: Any) -> None:
+def test_every_kind_of_call() -> None:
     try:
         ctypes.CDLL("libze_validation_layer.so.1")
     except OSError:
@@ -40,4 +41,4 @@ def test_every_kind_of_call(run: Any) -> None:
         "ZE_ENABLE_PARAMETER_VALIDATION": "1",
         "ZE_ENABLE_HANDLE_LIFETIME": "1",
     }
-    assert run(PROGRAM, **layers) == "fine\n"
+    assert run_program(PROGRAM, **layers) == "fine\n"

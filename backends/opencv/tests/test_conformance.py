@@ -7,7 +7,6 @@ from typing import Any
 
 import cv2
 import numpy as np
-import pytest
 
 from samebytes import ImageInfo, TensorInfo, Transfer
 from samebytes.testing import (
@@ -142,6 +141,7 @@ class UMatMemory(DeviceMemory):
     """UMats, read and written by OpenCV's own functions."""
 
     memory_type = "opencv_umat"
+    device = "GPU"
     allocates = True
     natives_hold = False  # OpenCV counts who holds a UMat
     dtypes = DTYPES
@@ -171,25 +171,18 @@ class UMatMemory(DeviceMemory):
 
 UMATS = UMatMemory()
 PICTURES = (TensorInfo("uint8", (6, 8, 3)), TensorInfo("float32", (5, 7)))
-needs_opencl = pytest.mark.skipif(
-    not cv2.ocl.haveOpenCL(),
-    reason="missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)",
-)
 
 
-@needs_opencl
 class TestUMatContext(ContextSuite):
     memory = UMATS
     singleton = False
 
 
-@needs_opencl
 class TestUMat(TensorSuite):
     memory = UMATS
     cases = PICTURES
 
 
-@needs_opencl
 class TestCpuToUMat(MapperSuite):
     source = CPU
     target = UMATS
@@ -199,7 +192,6 @@ class TestCpuToUMat(MapperSuite):
     cases = PICTURES
 
 
-@needs_opencl
 class TestUMatToCpu(MapperSuite):
     source = UMATS
     target = CPU

@@ -22,6 +22,7 @@ from samebytes.errors import (
     NoRouteError,
     UnknownNameError,
 )
+from samebytes.testing import missing_device
 
 UMat: Any = cv2.UMat  # its stubs refuse numpy arrays
 _ACCESS_READ = 1 << 24
@@ -30,9 +31,7 @@ _ACCESS_READ = 1 << 24
 @pytest.fixture(autouse=True)
 def opencl() -> None:
     if not cv2.ocl.haveOpenCL():
-        pytest.skip(
-            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("GPU"))
     sb.reset_stats()
 
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
-import subprocess
-import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 
 import samebytes
 from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.testing import missing_device
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._abi.prototypes import ANSWERS, CALLS
 from samebytes_vaapi._display import NativeDisplay
 from samebytes_vaapi._library import LIBRARY_NAME, Library, load
 from samebytes_vaapi._opening import open_drm
 
-NO_DEVICE = "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+NO_DEVICE = missing_device("VAAPI")
 
 
 def _no_device() -> bool:
@@ -76,33 +73,6 @@ def _no_descriptor_left() -> Iterator[None]:
 def no_descriptor_left() -> Callable[[], AbstractContextManager[None]]:
     """A block that closes each descriptor which it opens."""
     return _no_descriptor_left
-
-
-class Run(Protocol):
-    """Runs a program, in its own process."""
-
-    def __call__(self, program: str, **environment: str) -> str:
-        """Its output; it must end well and print no errors."""
-
-
-@pytest.fixture
-def run() -> Run:
-    """A program, dedented, with more environment variables; its output."""
-
-    def run(program: str, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stderr == ""
-        return done.stdout
-
-    return run
 
 
 class WrappedFunctions:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import os
 import weakref
 from functools import cache
@@ -23,6 +22,7 @@ from samebytes.testing import (
     Memory,
     PluginSuite,
     TensorSuite,
+    array_in,
 )
 from samebytes_vaapi import VAAPIContext, VAPlane, VASurface
 from samebytes_vaapi._abi import constants as va
@@ -46,12 +46,6 @@ class Owner:
         self.context = context
 
 
-class Mapping(mmap.mmap):
-    """A mapping of one's own, which holds the surface as arrays of samebytes do."""
-
-    pin: Any
-
-
 class Surfaces(Memory):
     """Surfaces that the application makes and destroys by itself, through libva.
 
@@ -59,6 +53,7 @@ class Surfaces(Memory):
     """
 
     memory_type = "vaapi"
+    device = "VAAPI"
     host_visible = False
     readonly_enforced = False  # VA-API has no read-only surfaces
     opaque = True
@@ -99,15 +94,18 @@ class Surfaces(Memory):
         )
         assert status == 0
         assert descriptor.num_objects == 1
-        fd = descriptor.objects[0].fd
-        mapping = Mapping(fd, descriptor.objects[0].size)
-        os.close(fd)
-        mapping.pin = native
+        fd, size = descriptor.objects[0].fd, descriptor.objects[0].size
         layers = descriptor.layers[: descriptor.num_layers]
         layouts = native.image.plane_layouts(
             [layer.pitch[0] for layer in layers], [layer.offset[0] for layer in layers]
         )
-        return tuple(np.ndarray(p.shape, p.dtype, mapping, p.offset, p.strides) for p in layouts)
+        try:
+            return tuple(
+                array_in(fd, size, TensorInfo(p.dtype, p.shape, p.strides), p.offset, native)
+                for p in layouts
+            )
+        finally:
+            os.close(fd)
 
     def make(self, info: TensorInfo) -> VAPlane:
         """Luma of a gray surface, which alone has planes of any shape."""
@@ -129,6 +127,11 @@ class Buffers(Memory):
     readonly_enforced = False
     allocates_frames = True
 
+    def need(self) -> None:
+        pytest.importorskip(
+            "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
+        )
+
     def make_frame(self, image: ImageInfo) -> Any:
         import samebytes_dma
 
@@ -148,10 +151,8 @@ class Buffers(Memory):
         return samebytes_dma.DMABuffer(fd).plane(info)
 
     def view(self, native: Any) -> Array:
-        mapping = Mapping(native.buffer.fileno(), native.buffer.size)
-        mapping.pin = native
-        info = native.info
-        return np.ndarray(info.shape, info.dtype.carrier, mapping, native.offset, info.strides)
+        buffer = native.buffer
+        return array_in(buffer.fileno(), buffer.size, native.info, native.offset, native)
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
         import samebytes_dma
@@ -174,25 +175,21 @@ class TestPlugin(PluginSuite):
     frameworks = ("samebytes_vaapi._library", "samebytes_vaapi._context", "numpy.ctypeslib")
 
 
-@pytest.mark.usefixtures("device")
 class TestContext(ContextSuite):
     memory = SURFACES
     singleton = False
 
 
-@pytest.mark.usefixtures("device")
 class TestTensor(TensorSuite):
     memory = SURFACES
     cases = PLANES
 
 
-@pytest.mark.usefixtures("device")
 class TestFrame(FrameSuite):
     memory = SURFACES
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("device", "dma_plugin")
 class TestFramesToDma(MapperSuite):
     source = SURFACES
     target = BUFFERS
@@ -200,7 +197,6 @@ class TestFramesToDma(MapperSuite):
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("device", "dma_plugin")
 class TestPlanesToDma(MapperSuite):
     source = SURFACES
     target = BUFFERS
@@ -208,7 +204,6 @@ class TestPlanesToDma(MapperSuite):
     cases = PLANES
 
 
-@pytest.mark.usefixtures("device", "dma_plugin")
 class TestFramesFromDma(MapperSuite):
     source = BUFFERS
     target = SURFACES
@@ -217,7 +212,6 @@ class TestFramesFromDma(MapperSuite):
     refused = ((ImageInfo.of("BGR", 40, 24), "image format of VA-API"),)
 
 
-@pytest.mark.usefixtures("device")
 class TestFramesToCpu(MapperSuite):
     source = SURFACES
     target = CPU
@@ -225,7 +219,6 @@ class TestFramesToCpu(MapperSuite):
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("device")
 class TestPlanesToCpu(MapperSuite):
     source = SURFACES
     target = CPU
@@ -233,7 +226,6 @@ class TestPlanesToCpu(MapperSuite):
     cases = PLANES
 
 
-@pytest.mark.usefixtures("device")
 class TestFramesFromCpu(MapperSuite):
     source = CPU
     target = SURFACES
@@ -242,7 +234,6 @@ class TestFramesFromCpu(MapperSuite):
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("device")
 class TestFramesCopiedToCpu(MapperSuite):
     source = SURFACES
     target = CPU
@@ -251,7 +242,6 @@ class TestFramesCopiedToCpu(MapperSuite):
     cases = IMAGES
 
 
-@pytest.mark.usefixtures("device")
 class TestPlanesCopiedToCpu(MapperSuite):
     source = SURFACES
     target = CPU

@@ -18,6 +18,7 @@ import pytest
 import samebytes
 from samebytes import Context, Device
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.testing import run_program
 from samebytes_vaapi import VAAPIContext, VAError, _displays, _nodes
 from samebytes_vaapi._abi.structures import VADisplayAttribValSubDevice
 from samebytes_vaapi._library import Library
@@ -80,8 +81,8 @@ def test_the_address_on_the_bus(
 
 
 @pytest.mark.usefixtures("device")
-def test_nothing_is_printed(run: Any) -> None:
-    said = run(
+def test_nothing_is_printed() -> None:
+    said = run_program(
         """
         import samebytes
         print(samebytes.context("vaapi").device.name != "")
@@ -262,7 +263,7 @@ def x_server(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("device", "dma_plugin")
-def test_on_an_x_server(run: Any, x_server: str) -> None:
+def test_on_an_x_server(x_server: str) -> None:
     program = """
         import gc, os, samebytes
         from samebytes.errors import UnknownNameError
@@ -288,4 +289,4 @@ def test_on_an_x_server(run: Any, x_server: str) -> None:
         gc.collect()
         assert sockets() == before
     """
-    assert run(program, DISPLAY=x_server) == "GPU None\n"
+    assert run_program(program, DISPLAY=x_server) == "GPU None\n"

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from samebytes.errors import ClosedError
+from samebytes.testing import run_program
 from samebytes_vaapi import VAAPIContext
 from samebytes_vaapi._library import Library
 from samebytes_vaapi._opening import borrow_display, open_drm
@@ -78,9 +79,9 @@ def test_a_display_of_the_user_is_never_terminated(wrapped: Any) -> None:
 
 
 @pytest.mark.usefixtures("device", "dma_plugin")
-def test_at_exit(run: Any) -> None:
+def test_at_exit() -> None:
     """Whatever is alive at the end is destroyed before its display, which is terminated."""
-    said = run(
+    said = run_program(
         """
         import ctypes, samebytes, samebytes_vaapi._library as library
         calls = []
@@ -109,9 +110,9 @@ def test_at_exit(run: Any) -> None:
 
 
 @pytest.mark.usefixtures("device", "dma_plugin")
-def test_after_fork(run: Any) -> None:
+def test_after_fork() -> None:
     """The child touches nothing of the parent's display, and has one of its own."""
-    said = run(
+    said = run_program(
         """
         import os, samebytes
         from samebytes.errors import ClosedError
@@ -149,13 +150,11 @@ def test_after_fork(run: Any) -> None:
 
 @pytest.mark.usefixtures("dma_plugin")
 @pytest.mark.parametrize("dropped", [True, False])
-def test_nothing_is_left_in_the_driver(
-    run: Any, tmp_path: Path, software: Any, dropped: bool
-) -> None:
+def test_nothing_is_left_in_the_driver(tmp_path: Path, software: Any, dropped: bool) -> None:
     """The driver itself reports what lives when its display ends."""
     software()
     report = tmp_path / "report"
-    run(
+    run_program(
         f"""
         import samebytes
         context = samebytes.context("vaapi")

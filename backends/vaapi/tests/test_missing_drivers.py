@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.testing import run_program
 from samebytes_vaapi import VAAPIContext, _displays, _nodes
 from samebytes_vaapi._library import Library, open_library
 from samebytes_vaapi._opening import open_drm
@@ -56,7 +57,7 @@ def test_a_library_that_is_too_old() -> None:
 
 
 @pytest.mark.usefixtures("device")
-def test_no_driver(run: Any, node: str) -> None:
+def test_no_driver(node: str) -> None:
     """It says which, where and what to do, leaves nothing open, and prints nothing."""
     program = f"""
         import os
@@ -71,7 +72,7 @@ def test_no_driver(run: Any, node: str) -> None:
         assert os.listdir("/proc/self/fd") == before
         print(text)
     """
-    said = run(program, LIBVA_DRIVER_NAME="no_such", LIBVA_MESSAGING_LEVEL="")
+    said = run_program(program, LIBVA_DRIVER_NAME="no_such", LIBVA_MESSAGING_LEVEL="")
     assert f"a VA-API driver for {node} (vaInitialize failed" in said
     assert "LIBVA_DRIVER_NAME is 'no_such': unset it" in said
 

@@ -12,7 +12,6 @@ import gc
 import os
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +22,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pytest
 
+from samebytes.testing import missing_device, run_program
+
 if TYPE_CHECKING:
     from samebytes_cuda import CudaContext
 
@@ -30,10 +31,7 @@ pytest.importorskip(
     "cuda.bindings", reason="missing package cuda-bindings: pip install cuda-bindings"
 )
 
-NO_DEVICE = (
-    "missing device CUDA: pytest --softdevices=cuda (pip install samebytes-softdevices), or "
-    "NVIDIA's driver and a GPU"
-)
+NO_DEVICE = missing_device("CUDA")
 # Milliseconds by which a stream is delayed: a test that does not wait reads in less.
 DELAY = 150
 # Seconds after which a stream that is held goes on all the same: whoever waits for it is to blame,
@@ -443,29 +441,7 @@ def again(pytestconfig: pytest.Config) -> Again:
     return run
 
 
-class Run(Protocol):
-    """Runs a program, in a process of its own."""
-
-    def __call__(self, program: str, **environment: str) -> str:
-        """Its output; it must end well and write no error."""
-
-
 @pytest.fixture
-def run(request: pytest.FixtureRequest) -> Run:
-    """A program, dedented; its output."""
-    request.getfixturevalue("gpu")
-
-    def run(program: str, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert not done.stderr, done.stderr
-        return done.stdout
-
-    return run
+def run(gpu: None) -> Callable[..., str]:  # noqa: ARG001 - there is a device
+    """A program, dedented, with more environment variables; its output."""
+    return run_program

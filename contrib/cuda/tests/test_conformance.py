@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import os
 import sys
 from functools import cache
@@ -26,6 +24,8 @@ from samebytes.testing import (
     Memory,
     PluginSuite,
     TensorSuite,
+    array_at,
+    array_in,
 )
 
 Array = np.ndarray[Any, Any]
@@ -146,13 +146,7 @@ class PinnedMemory(Memory):
     def view(self, native: Any) -> Array:
         pointer, info, readonly = described(native)
         do("cuCtxSynchronize")
-        memory = (ctypes.c_uint8 * max(info.extent[1], 1)).from_address(pointer)
-        memory.pin = native  # type: ignore[attr-defined]  # ctypes objects take attributes
-        view: Array = np.ndarray(
-            info.shape, info.dtype.carrier, np.asarray(memory), 0, info.strides
-        )
-        view.flags.writeable = not readonly
-        return view
+        return array_at(pointer, info, native, readonly=readonly)
 
     def tensor(self, native: Any) -> samebytes.Tensor:
         return samebytes_cuda.tensor(native)
@@ -239,12 +233,6 @@ class ExportableGpuMemory(GpuMemory):
         return UsersArray(ExportableMemory(info.extent[1]), info)
 
 
-class Mapping(mmap.mmap):
-    """A mapping of one's own, which holds the plane as arrays of samebytes do."""
-
-    plane: Any
-
-
 class BufferMemory(Memory):
     """Planes of memfds, which stand for DMA-BUFs, as the CPU sees them by Python's mmap."""
 
@@ -261,11 +249,9 @@ class BufferMemory(Memory):
         return samebytes_dma.DMABuffer(fd).plane(info)
 
     def view(self, native: Any) -> Array:
-        mapping = Mapping(native.buffer.fileno(), native.buffer.size)
-        mapping.plane = native
         do("cuCtxSynchronize")
-        info = native.info
-        return np.ndarray(info.shape, info.dtype.carrier, mapping, native.offset, info.strides)
+        buffer = native.buffer
+        return array_in(buffer.fileno(), buffer.size, native.info, native.offset, native)
 
 
 class WholePages(ArrayMemory):
@@ -293,9 +279,7 @@ class ArraysInPinnedMemory(WholePages):
 
     def make(self, info: TensorInfo) -> Array:
         memory = UsersMemory(info.extent[1], "pinned")
-        whole = (ctypes.c_uint8 * max(info.extent[1], 1)).from_address(memory.address)
-        whole.pin = memory  # type: ignore[attr-defined]
-        return np.ndarray(info.shape, info.dtype.carrier, np.asarray(whole), 0, info.strides)
+        return array_at(memory.address, info, memory)
 
 
 PINNED, MANAGED, DEVICE, CPU = PinnedMemory(), ManagedMemory(), GpuMemory(), ArrayMemory()

@@ -10,6 +10,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes.testing import missing_device
 
 openvino = pytest.importorskip(
     "openvino", reason="missing package samebytes-openvino: pip install samebytes-openvino"
@@ -63,10 +64,7 @@ def test_what_a_model_has_read_can_be_written(
     device: str, size: str, parameters: dict[str, int], threads: int
 ) -> None:
     if not any(name.partition(".")[0] == device for name in openvino.Core().available_devices):
-        pytest.skip(
-            f"missing device {device}: pytest --softdevices={device.lower()} "
-            "(pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device(device))
     infer = el.create("openvino.infer", model(), device, postprocess=as_region, **parameters)
     means, pictures = [], []
     with el.Pipeline(source(size), infer, mark()).start(threads=threads) as out:

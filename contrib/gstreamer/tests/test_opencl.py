@@ -17,6 +17,7 @@ from samebytes.errors import (
     SamebytesError,
     UnknownNameError,
 )
+from samebytes.testing import missing_device
 from samebytes_gstreamer._gi import Gst
 from samebytes_gstreamer._loans import held_count
 
@@ -30,9 +31,7 @@ def opencl() -> Any:
     try:
         context = sb.context("opencl:GPU")
     except (MissingDependencyError, UnknownNameError):
-        pytest.skip(
-            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("GPU"))
     return context
 
 

@@ -20,6 +20,7 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import SamebytesError
+from samebytes.testing import missing_device
 from samebytes_gstreamer._gi import GObject, Gst
 
 from .sample_elements import SOURCE, Shape, Typed, Waits, error_of, first_bytes, frames_of
@@ -388,9 +389,7 @@ def test_devices_get_the_buffers_without_a_copy(package: str, memory: str, acces
     try:
         sb.context(memory)
     except SamebytesError:
-        pytest.skip(
-            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("GPU"))
     seen = []
 
     @el.inplace(takes=el.Image("NV12", memory=memory, access=access))

@@ -21,6 +21,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes.testing import missing_device
 from samebytes_gstreamer._abi.glib import GValue
 from samebytes_gstreamer._abi.video import GstVideoCropMeta
 from samebytes_gstreamer._gi import Gst, GstVideo
@@ -121,8 +122,7 @@ def made() -> Display:
     try:
         return Display(sb.context("vaapi"))
     except (MissingDependencyError, UnknownNameError):
-        pytest.skip("missing device VAAPI: pytest --softdevices=vaapi "
-                    "(pip install samebytes-softdevices)")  # fmt: skip
+        pytest.skip(missing_device("VAAPI"))  # fmt: skip
 
 
 def test_a_buffer_belongs_to_its_display(display: Display) -> None:
@@ -215,9 +215,7 @@ def test_a_model_of_a_gpu_settles_on_their_display(display: Display, reads: str)
         "openvino", reason="missing package samebytes-openvino: pip install samebytes-openvino"
     )
     if not any(name.startswith("GPU") for name in openvino.Core().available_devices):
-        pytest.skip(
-            "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("GPU"))
     ops = openvino.opset13
     image = ops.parameter([1, 3, 32, 32], openvino.Type.f32)
     model = openvino.Model([ops.result(ops.relu(image))], [image], "picture")

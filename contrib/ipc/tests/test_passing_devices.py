@@ -19,6 +19,7 @@ import pytest
 import samebytes
 from samebytes import Frame
 from samebytes.errors import MissingDependencyError, UnsupportedObjectError
+from samebytes.testing import missing_device
 from samebytes_dma import DMATensor
 from samebytes_ipc import receive, send
 
@@ -103,10 +104,7 @@ def test_the_message_says_what_can_be_sent_instead(node: str, package: str, devi
     try:
         memory: Any = samebytes.context(node).allocate((4, 4))
     except MissingDependencyError:
-        pytest.skip(
-            f"missing device {device.upper()}: pytest --softdevices={device} "
-            "(pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device(device.upper()))
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(UnsupportedObjectError, match=r"RingWriter\.send") as refused:
         send(ours, memory)

@@ -3,22 +3,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
+
+from samebytes.testing import missing_device
 
 if TYPE_CHECKING:
     from samebytes_sycl import SYCLContext
 
 pytest.importorskip("dpctl", reason="missing package dpctl: pip install dpctl")
 
-NO_DEVICE = (
-    'missing device GPU: pytest --softdevices=gpu (pip install "samebytes-softdevices[gpu]")'
-)
+NO_DEVICE = missing_device("GPU")
 
 
 @pytest.fixture(scope="session")
@@ -40,30 +36,3 @@ def context(request: pytest.FixtureRequest) -> SYCLContext:
     found = samebytes.context("sycl")
     assert isinstance(found, SYCLContext)
     return found
-
-
-class Run(Protocol):
-    """Runs a program, in its own process."""
-
-    def __call__(self, program: str) -> str:
-        """Its output; it must end well and write no error."""
-
-
-@pytest.fixture
-def run() -> Run:
-    """A program, dedented; its output."""
-
-    def run(program: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
-            env=dict(os.environ),
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert not done.stderr, done.stderr
-        return done.stdout
-
-    return run

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any, cast
 
 import dpctl.memory
 import numpy as np
-import pytest
 
 import samebytes
 import samebytes_sycl
@@ -21,6 +19,7 @@ from samebytes.testing import (
     Memory,
     PluginSuite,
     TensorSuite,
+    array_at,
 )
 
 Array = np.ndarray[Any, Any]
@@ -48,6 +47,7 @@ class SharedUSM(Memory):
     """Shared USM that the application allocates through dpctl."""
 
     memory_type = "sycl"
+    device = "GPU"
     readonly_enforced = False  # SYCL has no read-only memory
     fork_safe = False  # a driver's threads do not live in the child
     allocates = True
@@ -61,12 +61,8 @@ class SharedUSM(Memory):
         reported = native.__sycl_usm_array_interface__
         element, (pointer, readonly) = np.dtype(reported["typestr"]), reported["data"]
         strides = tuple(s * element.itemsize for s in reported["strides"])
-        nbytes = TensorInfo(element, reported["shape"], strides).extent[1]
-        memory = (ctypes.c_uint8 * max(nbytes, 1)).from_address(pointer)
-        memory.pin = native  # type: ignore[attr-defined]  # ctypes objects take attributes
-        view: Array = np.ndarray(reported["shape"], element, np.asarray(memory), 0, strides)
-        view.flags.writeable = not readonly
-        return view
+        info = TensorInfo(element, reported["shape"], strides)
+        return array_at(pointer, info, native, readonly=readonly)
 
     def tensor(self, native: Any) -> samebytes.Tensor:
         return samebytes_sycl.tensor(native)
@@ -124,44 +120,37 @@ class TestPlugin(PluginSuite):
     frameworks = ("dpctl", "samebytes_gpu_opencl", "samebytes_npu_level_zero")
 
 
-@pytest.mark.usefixtures("device")
 class TestContext(ContextSuite):
     memory = SHARED
     singleton = False
 
 
-@pytest.mark.usefixtures("device")
 class TestSharedTensor(TensorSuite):
     memory = SHARED
     cases = (*DENSE, PITCHED)
 
 
-@pytest.mark.usefixtures("device")
 class TestHostTensor(TensorSuite):
     memory = HostUSM()
     cases = DENSE
 
 
-@pytest.mark.usefixtures("device")
 class TestFrame(FrameSuite):
     memory = SHARED
 
 
-@pytest.mark.usefixtures("device")
 class TestSharedToCpu(MapperSuite):
     source = SHARED
     target = CPU
     cases = (DENSE[0], PITCHED)
 
 
-@pytest.mark.usefixtures("device")
 class TestHostToCpu(MapperSuite):
     source = HostUSM()
     target = CPU
     cases = DENSE[1:2]
 
 
-@pytest.mark.usefixtures("device")
 class TestDeviceToCpu(MapperSuite):
     source = DeviceUSM()
     target = CPU
@@ -170,21 +159,18 @@ class TestDeviceToCpu(MapperSuite):
     cases = (DENSE[0],)
 
 
-@pytest.mark.usefixtures("device")
 class TestFramesToCpu(MapperSuite):
     source = SHARED
     target = CPU
     cases = (ImageInfo.of("NV12", 64, 32),)
 
 
-@pytest.mark.usefixtures("device")
 class TestCpuToSYCL(MapperSuite):
     source = ArraysInUSM()
     target = SHARED
     cases = (DENSE[0], PITCHED)
 
 
-@pytest.mark.usefixtures("device")
 class TestCpuCopies(MapperSuite):
     source = CPU
     target = SHARED

@@ -13,6 +13,7 @@ import pytest
 import samebytes
 from samebytes import Context
 from samebytes.errors import RouteError
+from samebytes.testing import missing_device
 from samebytes_sycl import SYCLContext
 
 pytest.importorskip(
@@ -26,9 +27,7 @@ def level_zero() -> Context:
     try:
         return samebytes.context("level_zero")
     except samebytes.errors.MissingDependencyError:
-        pytest.skip(
-            "missing device NPU: pytest --softdevices=npu (pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device("NPU"))
 
 
 def test_without_a_ze_context_it_is_refused(context: SYCLContext, level_zero: Context) -> None:

@@ -22,6 +22,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes.testing import run_program
 from samebytes_sycl import SYCLContext
 
 
@@ -203,17 +204,17 @@ def test_one_context_for_each_queue(context: SYCLContext) -> None:
 
 
 @pytest.mark.usefixtures("device")
-def test_exit_with_living_memory(run: Any) -> None:
+def test_exit_with_living_memory() -> None:
     program = """
         import numpy as np, samebytes
         kept = samebytes.context("sycl").allocate((1 << 20,))
         array, there = np.asarray(kept), kept.map("cpu")
         print("end")
     """
-    assert run(program) == "end\n"
+    assert run_program(program) == "end\n"
 
 
-def test_exit_with_living_memory_in_opencl_too(run: Any) -> None:
+def test_exit_with_living_memory_in_opencl_too() -> None:
     pytest.importorskip(
         "samebytes_gpu_opencl",
         reason="missing package samebytes_gpu_opencl: pip install samebytes-gpu-opencl",
@@ -224,7 +225,7 @@ def test_exit_with_living_memory_in_opencl_too(run: Any) -> None:
         opencl = kept.map("opencl")
         print("end")
     """
-    assert run(program) == "end\n"
+    assert run_program(program) == "end\n"
 
 
 def test_no_ze_context_on_opencl(context: SYCLContext) -> None:

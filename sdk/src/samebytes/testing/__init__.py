@@ -57,13 +57,18 @@ if TYPE_CHECKING:
         PluginSuite,
         TensorSuite,
         address_of,
+        array_at,
+        array_in,
         array_of,
         assert_no_garbage,
         assert_nothing_left,
         assert_steady,
+        device_context,
         fill,
         living_objects,
+        missing_device,
         run_method,
+        run_program,
     )
 
 __all__ = [
@@ -83,13 +88,18 @@ __all__ = [
     "PluginSuite",
     "TensorSuite",
     "address_of",
+    "array_at",
+    "array_in",
     "array_of",
     "assert_no_garbage",
     "assert_nothing_left",
     "assert_steady",
+    "device_context",
     "fill",
     "living_objects",
+    "missing_device",
     "run_method",
+    "run_program",
     "strategies",
 ]
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running methods of a test class in a process of its own, where a crash can be seen."""
+"""Running methods of a test class, and programs, in a process of their own: a crash is seen."""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import subprocess
 import sys
+import textwrap
 import traceback
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TextIO
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple, TextIO
 # Before any framework: modules end in the other order, and what it keeps must outlive them.
 from .rules import exits as _exits  # noqa: F401
 
-__all__ = ["ChildResult", "run_method", "run_methods"]
+__all__ = ["ChildResult", "run_method", "run_methods", "run_program"]
 
 _TIME_LIMIT_S = 300
 _START = "import sys; from samebytes.testing import _child; _child.call(*sys.argv[1:])"
@@ -63,6 +65,29 @@ def run_methods(test: object, methods: Sequence[str]) -> dict[str, ChildResult]:
             results[method] = result
             left.remove(method)
     return results
+
+
+def run_program(program: str, **environment: str) -> str:
+    """Run a program in a fresh interpreter, in which each warning is an error.
+
+    Args:
+        program: its text, which may be indented.
+        environment: more environment variables.
+
+    Returns:
+        Its output.
+
+    Raises:
+        AssertionError: it ended by an error or a signal, or wrote to stderr.
+    """
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
+        env={**os.environ, **environment},
+        capture_output=True, text=True, timeout=_TIME_LIMIT_S, check=False,
+    )  # fmt: skip
+    if done.returncode or done.stderr:
+        raise AssertionError(f"status {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def _run(cls: type, methods: list[str]) -> dict[str, ChildResult]:

@@ -26,14 +26,17 @@ class Declared:
     @pytest.fixture(autouse=True)
     def _declarations(self, request: pytest.FixtureRequest) -> None:
         """Fail the first test if a plugin cannot be used as it is declared, and skip the rest."""
-        found = (getattr(self, name, None) for name in ("memory", "source", "target"))
-        nodes = tuple(sorted({memory.node for memory in found if memory is not None}))
+        ends = (getattr(self, name, None) for name in ("memory", "source", "target"))
+        memories = [memory for memory in ends if memory is not None]
+        nodes = tuple(sorted({memory.node for memory in memories}))
         stash = request.session.stash
         causes = stash.setdefault(_CAUSES, {})
         if nodes not in causes:
             causes[nodes] = _cause(nodes)
         cause = causes[nodes]
         if cause is None:
+            for memory in memories:
+                memory.need()
             return
         reported = stash.setdefault(_REPORTED, {})
         if cause in reported:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import pytest
 
 import samebytes
 from samebytes import Context, Frame, ImageInfo, Tensor, TensorInfo
 
 from ._device_view import DeviceView
+from ._devices import has_device, missing_device
 from ._layouts import Layouts, array_of
 from .rules.regions import sliced
 
@@ -62,6 +64,8 @@ class Memory:
     Class attributes:
         memory_type: its name.
         node: its name in routes, where that is not the memory type ("openvino:GPU").
+        device: the kind of device that it needs, as `missing_device` names it: where there is none,
+            its tests are skipped.
         host_visible: the CPU reads it where it lies.
         dlpack_device: the DLDeviceType (dlpack.h) that tensors have as DLPack producers: 1, the
             CPU, by default. What the CPU cannot read exports nothing, unless another type is said
@@ -83,6 +87,7 @@ class Memory:
 
     memory_type: ClassVar[str]
     node: ClassVar[str] = ""
+    device: ClassVar[str] = ""
     host_visible: ClassVar[bool] = True
     dlpack_device: ClassVar[int] = 1
     readonly_enforced: ClassVar[bool] = True
@@ -100,6 +105,14 @@ class Memory:
         super().__init_subclass__()
         if "node" not in vars(cls) and "memory_type" in vars(cls):
             cls.node = cls.memory_type
+
+    def need(self) -> None:
+        """Skip the test where something that it needs is missing; by default the `device`.
+
+        Override it for other things, such as a package: `pytest.importorskip`.
+        """
+        if self.device and not has_device(self.node):
+            pytest.skip(missing_device(self.device))
 
     def make(self, info: TensorInfo) -> Any:
         """A new writable native tensor of that layout.

@@ -7,9 +7,10 @@ from . import _requirements  # noqa: F401 - first: it says what is missing, and 
 
 # isort: split
 from . import strategies
-from ._child import ChildResult, run_method
+from ._child import ChildResult, run_method, run_program
 from ._contexts import ContextSuite
 from ._device_view import DeviceView
+from ._devices import device_context, missing_device
 from ._elements import ElementSuite
 from ._footprint import assert_no_garbage, assert_nothing_left, assert_steady, living_objects
 from ._frames import FrameSuite
@@ -17,6 +18,7 @@ from ._guard import GuardedMemory
 from ._layouts import ImageLayout, Layout, Layouts, array_of
 from ._mappers import MapperSuite
 from ._memory import ArrayMemory, DeviceMemory, Memory, address_of, fill
+from ._natives import array_at, array_in
 from ._plugins import PluginSuite
 from ._tensors import TensorSuite
 
@@ -37,12 +39,17 @@ __all__ = [
     "PluginSuite",
     "TensorSuite",
     "address_of",
+    "array_at",
+    "array_in",
     "array_of",
     "assert_no_garbage",
     "assert_nothing_left",
     "assert_steady",
+    "device_context",
     "fill",
     "living_objects",
+    "missing_device",
     "run_method",
+    "run_program",
     "strategies",
 ]
