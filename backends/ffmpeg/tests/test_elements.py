@@ -408,7 +408,7 @@ def test_frames_without_times_are_numbered() -> None:
     for number, frame in enumerate(frames):
         if number == 2:
             timeline.begin_again()
-        place(frame, timeline, Fraction(20))
+        place(frame, timeline, Fraction(1, 20))
     assert [at(frame) for frame in frames] == [Fraction(number, 20) for number in range(4)]
 
 

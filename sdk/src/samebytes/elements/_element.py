@@ -122,7 +122,11 @@ class Element:
         }
 
     def __setattr__(self, name: str, value: Any) -> None:
-        parameter = self.declared_parameters().get(name)
+        declared = self._declared
+        if declared is None:
+            parameter = self.declared_parameters().get(name)
+        else:  # as nearly always: elements count their frames in attributes
+            parameter = declared.get(name)
         super().__setattr__(name, value if parameter is None else parameter.check(self.name, value))
 
     @property

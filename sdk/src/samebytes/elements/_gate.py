@@ -20,22 +20,29 @@ class Gate:
     """
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(Lock())
+        self._lock = Lock()
+        self._changed = threading.Condition(self._lock)
         self._inside = 0
+        self._waiting = 0
 
     def enter(self, ready: Callable[[], object], prepare: Callable[[], object]) -> None:
         """Enter, once it is `ready()`; `prepare()` makes it so, when nobody is inside."""
-        with self._changed:
+        with self._lock:  # of the condition, whose own methods take longer than the gate
             while not ready():
                 if not self._inside:
                     prepare()
                     break
-                with blocked():
-                    self._changed.wait()
+                self._waiting += 1
+                try:
+                    with blocked():
+                        self._changed.wait()
+                finally:
+                    self._waiting -= 1
             self._inside += 1
 
     def leave(self) -> None:
         """Leave."""
-        with self._changed:
+        with self._lock:
             self._inside -= 1
-            self._changed.notify_all()
+            if self._waiting:
+                self._changed.notify_all()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from .._core.edges.context import Context
 from .._core.memory.frame import Frame
@@ -64,6 +64,7 @@ class Run:
             *(reader.meter for reader in self.readers),
             *(stage.meter for stage in self.stages.values()),
         ]
+        self._after: dict[Step | None, tuple[Stage, ...]] = {}
         self._arrivals = Arrivals()
         self._negotiation = negotiation
         self._touched: list[Step] = []
@@ -221,10 +222,13 @@ class Run:
         finally:
             step.element.close()
 
-    def after(self, step: Step | None) -> Iterator[Stage]:
+    def after(self, step: Step | None) -> tuple[Stage, ...]:
         """The stages that take the frames of a step; None for those of the sources."""
-        steps = self.graph.first if step is None else step.after
-        return (self.stages[one] for one in steps)
+        stages = self._after.get(step)
+        if stages is None:
+            steps = self.graph.first if step is None else step.after
+            stages = self._after[step] = tuple([self.stages[one] for one in steps])
+        return stages
 
     def arrived(self, frame: Frame) -> None:
         """A frame came to the end of the main line. One thread says so."""

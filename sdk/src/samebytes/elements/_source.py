@@ -68,6 +68,8 @@ class Reader:
         several: bool = False,
     ) -> None:
         self.step = step
+        assert isinstance(step.element, Source)
+        self._source: Source = step.element  # its class is abstract, which is slow to ask for
         self.stream = stream
         self.name = step.name
         self.meter = Meter(step.name, waits=True)
@@ -88,10 +90,9 @@ class Reader:
     @property
     def pool(self) -> int | None:
         """The number of frames that the source can have out; None if it reports none."""
-        source, info = self.step.element, self.info
-        assert isinstance(source, Source)
+        info = self.origin.info
         said = None if info is None else info.pool
-        return source.pool_size if said is None else said
+        return self._source.pool_size if said is None else said
 
     def expected(self) -> int | None:
         """The number of frames that the open source expects to give; None if it does not know.
@@ -99,10 +100,8 @@ class Reader:
         Raises:
             ElementError: the source raised.
         """
-        source = self.step.element
-        assert isinstance(source, Source)
         try:
-            return source.frames_expected()
+            return self._source.frames_expected()
         except Exception as error:
             throw(self.step.failed(error, "frames_expected"))
 
@@ -113,8 +112,7 @@ class Reader:
             ElementError: the source raised, or gave what it did not announce.
             PoolTimeoutError: all frames of its pool are in use.
         """
-        source = self.step.element
-        assert isinstance(source, Source)
+        source = self._source
         if self._ending:
             return None
         pool = self.pool

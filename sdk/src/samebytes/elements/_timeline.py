@@ -42,6 +42,8 @@ class Timeline:
         self._came = 0.0
         self._shift = Fraction(0)
         self._begins = False
+        # Units up to which the next frame may come and keep its time; 0 where that takes more.
+        self._usual_step = 0
         # The frame before; seconds for each unit are 0 as long as there is none.
         self._pts = 0
         self._base = Fraction(0)
@@ -51,6 +53,7 @@ class Timeline:
     def begin_again(self) -> None:
         """The frames that follow are those of a new pass, or of a new connection."""
         self._begins = bool(self._base)
+        self._usual_step = 0
 
     def place(
         self, pts: int | None, time_base: Fraction | None, length: Fraction
@@ -66,6 +69,17 @@ class Timeline:
         Returns:
             pts and time_base that it gets: after those of the frame before.
         """
+        if (
+            pts is not None
+            and time_base is not None
+            and time_base == self._base
+            and 0 < pts - self._pts <= self._usual_step
+        ):
+            # As nearly always; with fractions it takes several times as long.
+            self._pts, self._length, self._made_up = pts, length, False
+            if self._live:
+                self._came = time.monotonic()
+            return pts, time_base
         made_up = pts is None or not time_base
         base = time_base or self._base or length
         if pts is None or not time_base:
@@ -74,6 +88,8 @@ class Timeline:
             pts = self._moved(pts, base)
         self._pts, self._base, self._length = pts, base, length
         self._made_up = made_up
+        usual = not (self._shift or self._begins)
+        self._usual_step = _GAP * base.denominator // base.numerator if usual else 0
         if self._live:
             self._came = time.monotonic()
         return pts, base
@@ -84,11 +100,6 @@ class Timeline:
         return max(-(-end // base), self._pts * self._base // base + 1)
 
     def _moved(self, pts: int, base: Fraction) -> int:
-        if base == self._base and not (self._shift or self._begins):
-            # As nearly always; with fractions it takes several times as long.
-            step = pts - self._pts
-            if step > 0 and step * base.numerator <= _GAP * base.denominator:
-                return pts
         given, last = pts * base, self._pts * self._base
         if self._begins:
             self._begins = False

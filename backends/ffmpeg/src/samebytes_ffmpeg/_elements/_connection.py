@@ -32,9 +32,9 @@ class Connection:
         self._aside = Aside(f"samebytes {element} waits", wake=self._end_wait, leave=self._close)
 
     @property
-    def rate(self) -> Fraction:
+    def length(self) -> Fraction:
         """As of the Input."""
-        return self._reading.rate
+        return self._reading.length
 
     def open(self) -> None:
         """Connect. Raises as Input does, and GivenUpError after `wake()`."""

@@ -58,6 +58,7 @@ class Input:
 
     Attributes:
         rate: frames a second, guessed where the file does not say.
+        length: seconds for each frame at that rate.
 
     Raises:
         ElementError: it cannot be opened, or has no such stream.
@@ -102,6 +103,7 @@ class Input:
             self._decoder = decoding.decoder(self._stream, threads)
             self._said = fraction(self._stream.average_rate)
             self.rate = self._said or fraction(context.framerate) or RATE
+            self.length = 1 / self.rate
             self._aspect = self._aspect_of_container()
             self._frames: Iterator[av.VideoFrame] = self._decoded()
         except BaseException:
@@ -260,7 +262,8 @@ class Input:
         self._rewind()
         timeline, begin = Timeline(), None
         for frame in self._all():
-            now = place(frame, timeline, self.rate)
+            pts, base = place(frame, timeline, self.length)
+            now = pts * base
             if begin is None:
                 begin = now + Fraction(self._start)
             if now >= begin:
@@ -283,15 +286,13 @@ def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) 
     return abs(bitstream[0] / bitstream[1] - container[0] / container[1]) * width < 1
 
 
-def place(frame: av.VideoFrame, timeline: Timeline, rate: Fraction) -> Fraction:
-    """Give a frame its time in a stream of that rate.
-
-    Returns:
-        It, in seconds.
-    """
-    pts, base = timeline.place(frame.pts, fraction(frame.time_base), 1 / rate)
-    frame.pts, frame.time_base = pts, base
-    return pts * base
+def place(frame: av.VideoFrame, timeline: Timeline, length: Fraction) -> tuple[int, Fraction]:
+    """Give a frame its time in a stream whose frames last so many seconds each; pts and base."""
+    given, of = frame.pts, fraction(frame.time_base)
+    pts, base = timeline.place(given, of, length)
+    if base is not of or pts != given:
+        frame.pts, frame.time_base = pts, base
+    return pts, base
 
 
 class Waking:

@@ -158,7 +158,7 @@ class FFmpegSource(Source):
                 source = self._input or self._open()
                 frame = source.read()
                 if frame is not None:
-                    place(frame, self._timeline, source.rate)
+                    place(frame, self._timeline, source.length)
                     if attempts:
                         self._say_connected(attempts)
                     return frame
