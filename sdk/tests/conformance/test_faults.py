@@ -87,6 +87,7 @@ CHIP_FAULTS = {
         "test_busy",
         "test_nothing_is_left",
         "test_allocating",
+        "test_what_is_held_lives_on",
     },
     "a slot of a pool that is given back at once": {"test_allocating"},
     "a context leak": {"test_nothing_is_left", "test_ends_with_its_last_holder"},
