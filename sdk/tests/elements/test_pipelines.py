@@ -8,6 +8,7 @@ import gc
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -186,6 +187,30 @@ def test_several_sources_end_one_after_another(threads: int) -> None:
     with pipe.start(threads=threads) as out:
         assert len(list(out)) == 12
     assert seen == {0: [0, 1, 2], 1: list(range(100, 109))}
+
+
+@THREADS
+def test_iterables_of_frames_are_sources_among_others(threads: int) -> None:
+    def generated() -> Iterator[Any]:
+        yield frame(5)
+
+    first = [
+        frames(2),
+        list(frames(3)),
+        numbers(count=4),
+        generated,
+        el.Pipeline(frames(6)).start(),
+    ]
+    with el.Pipeline(first, lambda picture: picture).start(threads=threads) as out:
+        streams = Counter(el.stream_of(picture) for picture in out)
+    assert streams == {0: 2, 1: 3, 2: 4, 3: 1, 4: 6}
+
+
+def test_a_source_and_a_frame_are_not_two_streams() -> None:
+    with pytest.raises(
+        UnsupportedObjectError, match="an iterable of frames here, not <Frame GRAY8"
+    ):
+        el.Pipeline([numbers(), frame(1)])
 
 
 @pytest.mark.parametrize("concurrent", [False, True])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -127,8 +128,7 @@ class Graph:
         self._seen: set[int] = set()
         self.steps: list[Step] = []
         sources = items[0]
-        several = isinstance(sources, list | tuple) and sources
-        if not (several and all(isinstance(one, Element) for one in sources)):
+        if not _are_several(sources):
             sources = [sources]
         self.sources = [self._step(one, None, 0, first=True) for one in sources]
         for step in self.sources:
@@ -203,6 +203,14 @@ class Graph:
     def __iter__(self) -> Iterator[Step]:
         yield from self.sources
         yield from self.steps
+
+
+def _are_several(first: Any) -> bool:
+    """True if the first item is a list of sources, and not of frames."""
+    return isinstance(first, list | tuple) and any(
+        isinstance(one, Element | Iterator | list | tuple) or inspect.isgeneratorfunction(one)
+        for one in first
+    )
 
 
 def _is_written(steps: Sequence[Step]) -> bool:

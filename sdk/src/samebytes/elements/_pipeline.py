@@ -37,7 +37,7 @@ class Pipeline:
             for frame in out: ...
 
     Args:
-        items: first a source, an iterable of frames, or a list of sources, whose streams go through
+        items: first a source, an iterable of frames, or a list of these, whose streams go through
             the same elements; then elements and functions of a frame. A list among them is a
             branch: it gets the frames of the element before it, and so does what follows the list.
             Frames that are shared in this way may only be read.
