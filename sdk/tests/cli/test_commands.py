@@ -115,6 +115,17 @@ def test_doctor_of_some(capsys: Capture) -> None:
     output(capsys, "doctor", "cpu", "alpha", status=1)
 
 
+@pytest.mark.usefixtures("alpha")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_doctor_shows_what_it_waits_for(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    """On a terminal alone, and nothing is left of it there."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    _, said = output(capsys, "doctor", "alpha", status=1)
+    assert said == ("\r\x1b[Kprobing alpha ...\r\x1b[K" if terminal else "")
+
+
 def test_doctor_does_not_mind_what_is_disabled(
     alpha: Site, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

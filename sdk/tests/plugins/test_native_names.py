@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FRAMEWORK = """
 import os
 from collections import OrderedDict as Ordered
+from collections import Counter, deque as Deque
 class Buffer:
     class Part: pass
 if os.name == "no such":
@@ -41,6 +42,9 @@ def framework(site: Site) -> Site:
         ("made_up.Buffer", None),
         ("made_up.Buffer.Part", None),
         ("made_up.Elsewhere", None),
+        ("made_up.Ordered", None),
+        ("made_up.OrderedDict", "made_up does not define that name"),
+        ("made_up.Deque", None),
         ("made_up.buffer", "made_up does not define that name: it has Buffer"),
         ("made_up.Bufer", "made_up does not define that name"),
         ("made_lazily.Buffer", None),
@@ -55,6 +59,7 @@ def framework(site: Site) -> Site:
 )
 @pytest.mark.usefixtures("framework")
 def test_names(native: str, wrong: str | None) -> None:
+    _ = sb.Tensor, sb.context  # names of a lazy module are in it once they were used
     found = without_importing(native)
     assert (found is None) == (wrong is None)
     assert wrong is None or wrong in str(found)

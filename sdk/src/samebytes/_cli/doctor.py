@@ -16,6 +16,7 @@ from .. import __version__
 from .._plugins.discovery import listed
 from .._plugins.probe import Examination, examine_all, find
 from .._plugins.tables import PluginRecord
+from .progress import shown_steps
 from .table import print_table
 
 __all__ = ["add_arguments", "run", "seconds"]
@@ -71,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
         print(row_of(Path(options.hardware_row)))
         return 0
     records = [find(name) for name in options.names] or _all()
-    found = examine_all(records, options.timeout)
+    with shown_steps("probing") as show:
+        found = examine_all(records, options.timeout, show)
     findings = list(map(_Finding, records, found))
     if options.json:
         print(json.dumps({**_machine(), "plugins": list(map(_as_dict, findings))}, indent=2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress on a terminal: a bar, the frames in all and the time left, where they are known."""
+"""Progress on a terminal: a bar with frames and the time left, or the step that is at work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..elements import Running
 
-__all__ = ["shown_progress"]
+__all__ = ["shown_progress", "shown_steps"]
 
 
 @contextmanager
@@ -49,6 +49,26 @@ def shown_progress(*, quiet: bool) -> Iterator[Callable[[Running], None]]:
                 bar.update(task, rate=f"{running.statistics()[0].fps:.1f}/s")
 
         yield show
+
+
+@contextmanager
+def shown_steps(doing: str) -> Iterator[Callable[[str], object]]:
+    """A function that shows the name of the step that is at work, on standard error.
+
+    Its line is empty again at the end. Where that is not a terminal, it shows nothing.
+
+    Args:
+        doing: what is done with the steps, such as "probing".
+    """
+    out = sys.stderr
+    if not out.isatty():
+        yield lambda name: None
+        return
+    try:
+        # ECMA-48: CR, and EL, which erases the line from there on.
+        yield lambda name: print(f"\r\x1b[K{doing} {name} ...", end="", flush=True, file=out)
+    finally:
+        print("\r\x1b[K", end="", flush=True, file=out)
 
 
 def _nothing(running: Running) -> None:

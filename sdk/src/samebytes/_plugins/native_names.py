@@ -9,6 +9,7 @@ framework alone; the frameworks are imported by check-plugin only.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -16,6 +17,12 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 __all__ = ["misspelt", "without_importing"]
+
+# As most modules bind a name. To parse one takes a hundred times as long as to search it.
+_BINDS = (
+    rb"^(?:class|def|async def) (?:%b|__getattr__)\b"
+    rb"|^from [\w.]+ import (?:\*|[^#\n]*\b%b\b(?! as\b))"
+)
 
 
 def misspelt(native: str, found: Any) -> str | None:
@@ -84,7 +91,10 @@ def _in_source(native: str, spec: ModuleSpec, module: str, name: str) -> str | N
     from pathlib import Path  # a tenth of importing samebytes, and seldom needed
 
     try:
-        tree = ast.parse(Path(spec.origin).read_bytes())
+        source = Path(spec.origin).read_bytes()
+        if re.search(_BINDS % ((re.escape(name.encode()),) * 2), source, re.MULTILINE):
+            return None
+        tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError):
         return None
     bound = set(_bound(tree.body))

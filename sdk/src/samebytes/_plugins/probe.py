@@ -75,12 +75,17 @@ def examine(record: PluginRecord, timeout: float) -> Examination:
     return examine_all([record], timeout)[0]
 
 
-def examine_all(records: Sequence[PluginRecord], timeout: float) -> list[Examination]:
+def examine_all(
+    records: Sequence[PluginRecord],
+    timeout: float,
+    waits: Callable[[str], object] = lambda name: None,
+) -> list[Examination]:
     """The same for several, as many side by side as there are CPUs.
 
     Args:
         records: of the plugins.
         timeout: how long the probe of one may take, in seconds.
+        waits: called with the name of each plugin whose probe is waited for next.
     """
     at_once = max(2, os.cpu_count() or 1)
     found = list(map(_without_asking, records))
@@ -91,9 +96,11 @@ def examine_all(records: Sequence[PluginRecord], timeout: float) -> list[Examina
                 continue
             if len(asked) == at_once:
                 oldest, answer = asked.popleft()
+                waits(records[oldest].name)
                 found[oldest] = answer()
             asked.append((place, _ask(record, timeout, running)))
         for place, answer in asked:
+            waits(records[place].name)
             found[place] = answer()
     return [one for one in found if one is not None]
 
