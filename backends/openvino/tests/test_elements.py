@@ -18,8 +18,9 @@ import samebytes as sb
 import samebytes.elements as el
 from samebytes import metadata
 from samebytes.errors import ClosedError, ElementError, NegotiationError, ParameterError
+from samebytes.testing import missing_device
 from samebytes_openvino import OpenVINOInfer
-from samebytes_openvino._elements._line import Flight, Line
+from samebytes_openvino._elements._batches import Batch, Batches
 
 
 @pytest.fixture(params=["CPU", "GPU", "NPU"])
@@ -28,10 +29,7 @@ def device(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     found = openvino.Core().available_devices
     if not any(one.partition(".")[0] == name for one in found):
-        pytest.skip(
-            f"missing device {name}: pytest --softdevices={name.lower()} "
-            "(pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device(name))
     return name
 
 
@@ -439,16 +437,16 @@ def test_a_batch_that_fails_keeps_no_other_from_starting(failing: int) -> None:
     class Busy:
         idle = False
 
-    def fails(flight: Flight) -> None:
+    def fails(flight: Batch) -> None:
         if flight.frames[0].meta.pts == failing:
             raise ValueError("no boxes")
 
-    def begin(request: Any, frames: list[sb.Frame[Any]]) -> Flight:
+    def begin(request: Any, frames: list[sb.Frame[Any]]) -> Batch:
         assert len(frames) == 1
-        return Flight(frames, request, Busy(), None)  # type: ignore[arg-type]  # never ready early
+        return Batch(frames, request, Busy(), None)  # type: ignore[arg-type]  # never ready early
 
     request: Any = object()
-    line = Line(lambda _: request, begin, fails, requests=1, batch=1)
+    line = Batches(lambda _: request, begin, fails, requests=1, batch=1)
     out: list[int] = []
     errors = 0
     for number in range(5):

@@ -11,11 +11,16 @@ import pytest
 
 import samebytes as sb
 from samebytes.errors import MissingDependencyError
-from samebytes_openvino import _missing_devices
-from samebytes_openvino._missing_devices import missing_devices
-from samebytes_openvino._probe import probe
+from samebytes_openvino import _probe
+from samebytes_openvino._probe import (
+    DEVICES_NEED,
+    check_for_devices,
+    missing_devices,
+    probe,
+    release,
+)
 from samebytes_openvino._remote._context import RemoteContext
-from samebytes_openvino._version import DEVICES_NEED, check_for_devices, release
+from samebytes_openvino.intel_gpu import _opencl
 
 
 def test_it_is() -> None:
@@ -73,8 +78,8 @@ def test_without_a_cpu_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_missing_device_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not missing_devices(("CPU", "GPU.0", "GPU.1", "NPU"))
-    monkeypatch.setattr(_missing_devices, "_OPENCL", "libNoSuchOpenCL.so.1")
-    monkeypatch.setattr(_missing_devices, "_LEVEL_ZERO", "libno_such_loader.so.1")
+    monkeypatch.setattr(_opencl, "LIBRARY", "libNoSuchOpenCL.so.1")
+    monkeypatch.setattr(_probe, "_LEVEL_ZERO", "libno_such_loader.so.1")
     reported = missing_devices(("CPU",))
     assert "apt install ocl-icd-libopencl1" in reported["no GPU"]
     assert "apt install libze1" in reported["no NPU"]
@@ -84,7 +89,7 @@ def test_each_missing_device_is_explained(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_loader_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_missing_devices, "_LEVEL_ZERO", "libc.so.6")
+    monkeypatch.setattr(_probe, "_LEVEL_ZERO", "libc.so.6")
     assert "too old" in missing_devices(("CPU", "GPU"))["no NPU"]
 
 

@@ -26,6 +26,7 @@ from samebytes.metadata import (
     find,
     to_json,
 )
+from samebytes.testing import missing_device
 from samebytes_openvino import OpenVINOInfer
 
 from .reading.detectors import answering, yolo_rows
@@ -39,7 +40,7 @@ def device(request: pytest.FixtureRequest) -> str:
     """A device of OpenVINO's that is there."""
     name: str = request.param
     if not any(one.startswith(name) for one in openvino.Core().available_devices):
-        pytest.skip(f"missing device {name}: pytest --softdevices={name.lower()}")
+        pytest.skip(missing_device(name))
     return name
 
 

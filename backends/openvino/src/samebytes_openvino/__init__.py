@@ -19,9 +19,8 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._elements._infer import OpenVINOInfer
-    from ._host._context import OpenVINOContext
     from ._host._pinned import PinnedTensor, ReadOnlyTensor
-    from ._host._tensor import OpenVINOTensor
+    from ._host._tensor import OpenVINOContext, OpenVINOTensor
     from ._image._model import ImageModel, image_model
     from ._image._request import ImageRequest
     from ._image._rows import take_whole_rows
@@ -65,7 +64,7 @@ _HOME = {
     "ImageRequest": "._image._request",
     "InferQueue": "._request._queue",
     "InferRequest": "._request._request",
-    "OpenVINOContext": "._host._context",
+    "OpenVINOContext": "._host._tensor",
     "OpenVINOInfer": "._elements._infer",
     "OpenVINOTensor": "._host._tensor",
     "OutputFrame": "._request._outputs",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from samebytes import Transfer
 from samebytes.plugins import ContextSpec, ElementSpec, MapperSpec, NativeSpec, Plugin, hookimpl
 
+from ._edges import FRAME_TO_CPU, both
 from .intel_gpu import _specs as gpu
 from .intel_npu import _specs as npu
 
@@ -40,7 +41,7 @@ def samebytes_tensors() -> list[NativeSpec]:
 def samebytes_contexts() -> list[ContextSpec]:
     """The one context of host memory, and those of devices."""
     return [
-        ContextSpec(node="openvino", context="samebytes_openvino._host._context:OpenVINOContext"),
+        ContextSpec(node="openvino", context="samebytes_openvino._host._tensor:OpenVINOContext"),
         gpu.CONTEXT,
         npu.CONTEXT,
     ]
@@ -50,41 +51,25 @@ def samebytes_contexts() -> list[ContextSpec]:
 def samebytes_mappers() -> list[MapperSpec]:
     """To and from CPU memory. Frames have their own edges, since their planes become NHWC."""
     return [
-        MapperSpec(
-            source="cpu",
-            target="openvino",
-            mapper="samebytes_openvino._host._mappers:CpuToOpenVINO",
-            transfer=Transfer.ALIAS,
-            summary="a tensor over the array; padded rows as a region of a wider tensor",
-            per_plane=False,
+        *both(
+            "cpu", "openvino", Transfer.ALIAS,
+            tensor=(
+                "_host._mappers:CpuToOpenVINO",
+                "a tensor over the array; padded rows as a region of a wider tensor",
+            ),
+            frame=(
+                "_host._mappers:CpuFrameToOpenVINO",
+                "each plane as a tensor [1, rows, columns, channels]",
+            ),
         ),
-        MapperSpec(
-            source="cpu",
-            target="openvino",
-            mapper="samebytes_openvino._host._mappers:CpuFrameToOpenVINO",
-            transfer=Transfer.ALIAS,
-            summary="each plane as a tensor [1, rows, columns, channels]",
-            level="frame",
-        ),
-        MapperSpec(
-            source="openvino",
-            target="cpu",
-            mapper="samebytes_openvino._host._mappers:OpenVINOToCpu",
-            transfer=Transfer.ALIAS,
-            summary="the tensor's data",
-            per_plane=False,
-        ),
-        MapperSpec(
-            source="openvino",
-            target="cpu",
-            mapper="samebytes_openvino._host._mappers:OpenVINOFrameToCpu",
-            transfer=Transfer.ALIAS,
-            summary="the data of each plane, (rows, columns) or (rows, columns, channels)",
-            level="frame",
+        *both(
+            "openvino", "cpu", Transfer.ALIAS,
+            tensor=("_host._mappers:OpenVINOToCpu", "the tensor's data"),
+            frame=FRAME_TO_CPU,
         ),
         *gpu.MAPPERS,
         *npu.MAPPERS,
-    ]
+    ]  # fmt: skip
 
 
 @hookimpl

@@ -14,12 +14,13 @@ import pytest
 from openvino import opset13 as ops
 from openvino.preprocess import ColorFormat, PrePostProcessor
 
+from samebytes.testing import missing_device
 from samebytes_openvino.intel_gpu import ClContext
 
 Array = np.ndarray[Any, Any]
 EXACT = {"INFERENCE_PRECISION_HINT": "f32"}
-NO_DEVICE = "missing device GPU: pytest --softdevices=gpu (pip install samebytes-softdevices)"
-NO_VAAPI = "missing device VAAPI: pytest --softdevices=vaapi (pip install samebytes-softdevices)"
+NO_DEVICE = missing_device("GPU")
+NO_VAAPI = missing_device("VAAPI")
 
 
 @pytest.fixture(scope="session")

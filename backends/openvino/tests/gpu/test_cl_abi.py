@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from samebytes_openvino.intel_gpu._abi import opencl
+from samebytes_openvino.intel_gpu import _opencl_abi as opencl
 
 CONSTANTS = {name: value for name, value in vars(opencl).items() if name.startswith("CL_")}
 

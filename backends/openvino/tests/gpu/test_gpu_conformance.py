@@ -226,7 +226,7 @@ class TestGpuCopiedToCpu(MapperSuite):
 class TestGpuFramesCopiedToCpu(MapperSuite):
     source = GPU
     target = ArrayMemory()
-    mapper = "samebytes_openvino.intel_gpu._frame_mappers:GpuFrameToCpuCopy"
+    mapper = "samebytes_openvino.intel_gpu._mappers:GpuFrameToCpuCopy"
     transfer = Transfer.COPY
     accesses = ("r",)
     cases = IMAGES
@@ -244,7 +244,7 @@ class TestCopiedToGpu(MapperSuite):
 class TestFramesCopiedToGpu(MapperSuite):
     source = ArrayMemory()
     target = PLUGIN_MEMORY
-    mapper = "samebytes_openvino.intel_gpu._frame_mappers:CpuFrameToGpuCopy"
+    mapper = "samebytes_openvino.intel_gpu._mappers:CpuFrameToGpuCopy"
     transfer = Transfer.COPY
     accesses = ("r",)
     cases = IMAGES
@@ -253,5 +253,5 @@ class TestFramesCopiedToGpu(MapperSuite):
 class TestCpuFramesToGpu(MapperSuite):
     source = AlignedArrays()
     target = GPU
-    mapper = "samebytes_openvino.intel_gpu._frame_mappers:CpuFrameToGpu"
+    mapper = "samebytes_openvino.intel_gpu._mappers:CpuFrameToGpu"
     cases = IMAGES

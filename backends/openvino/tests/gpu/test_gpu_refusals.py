@@ -13,6 +13,7 @@ import openvino
 import pytest
 
 from samebytes.errors import DeviceMismatchError, UnknownNameError, UnsupportedObjectError
+from samebytes.testing import missing_device
 from samebytes_openvino.intel_gpu import (
     ClContext,
     PropertyError,
@@ -92,7 +93,7 @@ def test_errors_are_ours(context: Any) -> None:
 
 def test_natives_of_an_npu(context: Any, core: Any) -> None:
     if "NPU" not in core.available_devices:
-        pytest.skip("missing device NPU: pytest --softdevices=npu")
+        pytest.skip(missing_device("NPU"))
     npu = core.get_default_context("NPU")
     with pytest.raises(UnsupportedObjectError, match="is of NPU, not of a GPU"):
         ClContext.wrap(npu)

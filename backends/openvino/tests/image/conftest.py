@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from samebytes_openvino._remote._core import default_core
+from samebytes_openvino._core import default_core
 
 
 @pytest.fixture(autouse=True, scope="session")

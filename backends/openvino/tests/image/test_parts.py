@@ -14,7 +14,8 @@ import samebytes as sb
 import samebytes_openvino as sbo
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, upright_transform
-from samebytes_openvino._image._parts_model import parts_model
+from samebytes.testing import missing_device
+from samebytes_openvino._image._model import parts_model
 from samebytes_openvino._request._outputs import outputs_of_item
 
 Array = np.ndarray[Any, Any]
@@ -127,7 +128,7 @@ def test_upright_parts(rotation: int, mirrored: bool, fit: Any) -> None:
 def test_places_in_large_pictures(device: str, count: int) -> None:
     """Beyond 2**24 a float has no odd numbers, beyond 2048 half of one."""
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+        pytest.skip(missing_device(device))
     frame = sb.context("cpu").allocate_frame("GRAY8", 5120, 4000)
     pixels = frame.planes[0].native
     pixels[...] = 0
@@ -146,7 +147,7 @@ def test_places_in_large_pictures(device: str, count: int) -> None:
 @pytest.mark.parametrize("format_", ["NV12", "I420", "BGR"])
 def test_devices_see_the_same(device: str, format_: str) -> None:
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+        pytest.skip(missing_device(device))
     frame = noise(format_)
     sb.reset_stats()
     images, _ = seen(frame, PARTS, device=device, config={}, fit="letterbox")

@@ -18,9 +18,10 @@ import pytest
 from openvino import opset13 as ops
 
 import samebytes
+from samebytes.testing import missing_device
 
 Array = np.ndarray[Any, Any]
-NO_DEVICE = "missing device NPU: pytest --softdevices=npu (pip install samebytes-softdevices)"
+NO_DEVICE = missing_device("NPU")
 
 
 @pytest.fixture(scope="session")

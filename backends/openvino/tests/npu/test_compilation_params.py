@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from samebytes.errors import UnknownNameError
+from samebytes.testing import missing_device
 from samebytes_openvino.intel_npu import (
     PLATFORMS,
     CompilationModeParams,
@@ -111,7 +112,7 @@ def test_a_platform_that_is_not_known() -> None:
         assert not platform(name).known
 
 
-NO_SUCH_DEVICE = "missing device NPU: pytest --softdevices=npu (pip install samebytes-softdevices)"
+NO_SUCH_DEVICE = missing_device("NPU")
 ASK = """
 import openvino, sys
 core = openvino.Core()

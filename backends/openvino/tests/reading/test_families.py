@@ -13,6 +13,7 @@ from openvino import opset13 as ops
 import samebytes as sb
 from samebytes.errors import ElementError, ParameterError
 from samebytes.metadata import Classification, Detection, InferenceResult, all_of, find
+from samebytes.testing import missing_device
 
 from .detectors import Array, answering, found_by, yolo_rows
 
@@ -365,7 +366,7 @@ def test_other_ways_to_run(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize("device", ["GPU", "NPU"])
 def test_on_devices(device: str) -> None:
     if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(f"missing device {device}: pytest --softdevices={device.lower()}")
+        pytest.skip(missing_device(device))
     masks = np.concatenate([yolo_rows(2, CAT), np.zeros((1, 1, 84))], 1)
     models = [
         answering(yolo_rows(2, CAT), info=YOLO),

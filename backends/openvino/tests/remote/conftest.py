@@ -17,8 +17,9 @@ import pytest
 
 import samebytes
 from samebytes.plugins import sweep_loans
+from samebytes.testing import missing_device
 from samebytes_openvino import compile_model
-from samebytes_openvino._host._waiting import waiting
+from samebytes_openvino._host._uses import waiting
 
 from .models import DEVICES, adding_one
 
@@ -26,10 +27,7 @@ from .models import DEVICES, adding_one
 def _present(kind: str) -> None:
     devices = openvino.Core().available_devices
     if not any(name.partition(".")[0] == kind for name in devices):
-        pytest.skip(
-            f"missing device {kind}: pytest --softdevices={kind.lower()} "
-            "(pip install samebytes-softdevices)"
-        )
+        pytest.skip(missing_device(kind))
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from ._npu_rows import NPU_ROWS
 __all__ = ["BENCHMARKS"]
 
 _HOST = "samebytes_openvino._benchmarks.host"
-_REQUEST = "samebytes_openvino._benchmarks.request"
 _SIZES = ((1920, 1080), (640, 360), (3840, 2160), (7680, 4320))
 
 BENCHMARKS = [
@@ -65,28 +64,28 @@ BENCHMARKS = [
     Benchmark(
         name="set_tensor(), by name",
         what="An OpenVINO tensor becomes the input of a request",
-        make=f"{_REQUEST}:by_name",
+        make=f"{_HOST}:by_name",
         beside="request.set_tensor(name, tensor)",
         goal=1.2,
     ),
     Benchmark(
         name="set_input_tensor(), by index",
         what="An OpenVINO tensor becomes the input of a request, by its index,",
-        make=f"{_REQUEST}:by_index",
+        make=f"{_HOST}:by_index",
         beside="request.set_input_tensor(0, tensor)",
         goal=1.2,
     ),
     Benchmark(
         name="set_tensor() of a CPU tensor",
         what="A CPU tensor becomes the input of a request",
-        make=f"{_REQUEST}:of_cpu_tensor",
+        make=f"{_HOST}:of_cpu_tensor",
         beside="request.set_tensor(name, openvino.Tensor(array, shared_memory=True))",
         goal=1.2,
     ),
     Benchmark(
         name="set_tensor() of an array",
         what="An array becomes the input of a request",
-        make=f"{_REQUEST}:of_array",
+        make=f"{_HOST}:of_array",
         beside="request.set_tensor(name, openvino.Tensor(array, shared_memory=True))",
     ),
     *GPU_ROWS,

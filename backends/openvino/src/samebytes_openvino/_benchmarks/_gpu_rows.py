@@ -3,150 +3,136 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from samebytes.benchmarks import Benchmark
 
 __all__ = ["GPU_ROWS"]
 
 _GPU = "samebytes_openvino._benchmarks.gpu"
 _AGAIN_US = 10.0
-_SIZE = ((640, 360),)
+_row = partial(Benchmark, sizes=((640, 360),))
 
 GPU_ROWS = [
-    Benchmark(
+    _row(
         name="vaapi -> openvino:GPU, first time",
         what="A new surface becomes two remote tensors",
         make=f"{_GPU}:surface_first",
         edges=("vaapi -> openvino:GPU frame import",),
         requires=("vaapi",),
-        sizes=_SIZE,
         beside="create_tensor() with VA_SURFACE twice",
     ),
-    Benchmark(
+    _row(
         name="vaapi -> openvino:GPU, again",
         what="A surface of a pool of 16 becomes two remote tensors, from the second round on,",
         make=f"{_GPU}:surface_again",
         edges=("vaapi -> openvino:GPU frame import",),
         requires=("vaapi",),
-        sizes=_SIZE,
         beside="create_tensor() with VA_SURFACE twice",
         goal_us=_AGAIN_US,
     ),
-    Benchmark(
+    _row(
         name="opencl -> openvino:GPU, first time",
         what="A new OpenCL buffer becomes a remote tensor",
         make=f"{_GPU}:buffer_first",
         edges=("opencl -> openvino:GPU tensor alias",),
         requires=("opencl",),
-        sizes=_SIZE,
         beside="create_tensor() with OCL_BUFFER",
     ),
-    Benchmark(
+    _row(
         name="opencl -> openvino:GPU, again",
         what="An OpenCL buffer becomes a remote tensor once more",
         make=f"{_GPU}:buffer_again",
         edges=("opencl -> openvino:GPU tensor alias",),
         requires=("opencl",),
-        sizes=_SIZE,
         beside="create_tensor() with OCL_BUFFER",
         goal_us=_AGAIN_US,
     ),
-    Benchmark(
+    _row(
         name="opencl -> openvino:GPU, USM again",
         what="USM of OpenCL becomes a remote tensor once more",
         make=f"{_GPU}:usm_again",
         edges=("opencl -> openvino:GPU tensor alias",),
         requires=("opencl",),
-        sizes=_SIZE,
         beside="create_tensor() with USM_USER_BUFFER",
         goal_us=_AGAIN_US,
     ),
-    Benchmark(
+    _row(
         name="opencl -> openvino:GPU, NV12 again",
         what="The OpenCL buffers of both planes become remote tensors once more",
         make=f"{_GPU}:frame_again",
         edges=("opencl -> openvino:GPU frame alias",),
         requires=("opencl",),
-        sizes=_SIZE,
         beside="create_tensor() with OCL_BUFFER twice",
     ),
-    Benchmark(
+    _row(
         name="cpu -> openvino:GPU, first time",
         what="Memory of the CPU becomes a remote tensor",
         make=f"{_GPU}:array_first",
         edges=("cpu -> openvino:GPU tensor alias",),
-        sizes=_SIZE,
         beside="create_tensor() with CPU_VA",
     ),
-    Benchmark(
+    _row(
         name="cpu -> openvino:GPU, again",
         what="The same memory of the CPU becomes a remote tensor once more",
         make=f"{_GPU}:array_again",
         edges=("cpu -> openvino:GPU tensor alias",),
-        sizes=_SIZE,
         beside="create_tensor() with CPU_VA",
         goal_us=_AGAIN_US,
     ),
-    Benchmark(
+    _row(
         name="cpu -> openvino:GPU, NV12 again",
         what="Both planes in memory of the CPU become remote tensors once more",
         make=f"{_GPU}:cpu_frame_again",
         edges=("cpu -> openvino:GPU frame alias",),
-        sizes=_SIZE,
         beside="create_tensor() with CPU_VA twice",
     ),
-    Benchmark(
+    _row(
         name="cpu -> openvino:GPU, copied",
         what="An array is copied into a new remote tensor, because copy=True asks for it,",
         make=f"{_GPU}:array_copied",
         edges=("cpu -> openvino:GPU tensor copy",),
-        sizes=_SIZE,
         beside="create_tensor() and copy_from()",
     ),
-    Benchmark(
+    _row(
         name="cpu -> openvino:GPU, NV12, copied",
         what="Both planes are copied into new remote tensors, because copy=True asks for it,",
         make=f"{_GPU}:frame_copied",
         edges=("cpu -> openvino:GPU frame copy",),
-        sizes=_SIZE,
         beside="create_tensor() and copy_from() twice",
     ),
-    Benchmark(
+    _row(
         name="openvino:GPU -> cpu, in place",
         what="A remote tensor in host USM becomes an array",
         make=f"{_GPU}:to_cpu",
         edges=("openvino:GPU -> cpu tensor alias",),
-        sizes=_SIZE,
         alone="OpenVINO copies remote tensors to the CPU, and maps none",
     ),
-    Benchmark(
+    _row(
         name="openvino:GPU -> cpu, NV12, in place",
         what="The remote tensors of both planes become arrays",
         make=f"{_GPU}:frame_to_cpu",
         edges=("openvino:GPU -> cpu frame alias",),
-        sizes=_SIZE,
         alone="OpenVINO copies remote tensors to the CPU, and maps none",
     ),
-    Benchmark(
+    _row(
         name="openvino:GPU -> cpu, copied",
         what="A remote tensor is copied to the CPU, because copy=True asks for it,",
         make=f"{_GPU}:copied_to_cpu",
         edges=("openvino:GPU -> cpu tensor copy",),
-        sizes=_SIZE,
         beside="copy_to() of a new openvino.Tensor",
     ),
-    Benchmark(
+    _row(
         name="openvino:GPU -> cpu, NV12, copied",
         what="Both planes are copied to the CPU, because copy=True asks for it,",
         make=f"{_GPU}:frame_copied_to_cpu",
         edges=("openvino:GPU -> cpu frame copy",),
-        sizes=_SIZE,
         beside="copy_to() of new openvino.Tensors",
     ),
-    Benchmark(
+    _row(
         name="set_tensor() of a remote tensor",
         what="A remote tensor becomes the input of a request",
         make=f"{_GPU}:bound",
-        sizes=_SIZE,
         beside="request.set_tensor(name, tensor)",
         goal_us=5,
     ),

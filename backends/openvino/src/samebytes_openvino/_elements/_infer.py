@@ -21,24 +21,21 @@ from samebytes.errors import (
 from samebytes.formats import ImageFormat
 from samebytes.metadata import AffineTransform
 
+from .._core import check_device_name, default_core, read_model
 from .._image._components import components_of
 from .._image._joined import identity, joined
-from .._image._model import ImageModel, choose_context, image_model
-from .._image._parts_model import PartsModel, parts_model
-from .._image._placing import Align, Fit
+from .._image._model import ImageModel, PartsModel, choose_context, image_model, parts_model
+from .._image._placing import AS_IT_LIES, Align, Fit, Turn, stored_size, turn_of
 from .._image._request import ImageRequest, Quality, Resize
-from .._image._upright import AS_IT_LIES, Turn, stored_size, turn_of
 from .._models._families import Family
 from .._models._reading import Reading, read_model_file
 from .._remote._context import RemoteContext
-from .._remote._core import default_core
-from .._request._compiled import CompiledModel, check_device_name, compile_model, read_model
+from .._request._compiled import CompiledModel, compile_model
 from .._request._outputs import WHOLE, outputs_of_item
 from .._request._request import InferRequest
-from ._complaints import check_batch_of, failed
-from ._line import Flight, Line
-from ._postprocess import check_signature
-from ._results import Results
+from ._batches import Batch, Batches
+from ._checks import check_batch_of, check_kept, failed, resized_regions
+from ._results import Results, check_signature
 from ._runners import Request, Runners, bound, new_outputs
 from ._second_stage import SecondStage, Wanted
 
@@ -183,25 +180,20 @@ class OpenVINOInfer(Transform):
         if self.postprocess is not None:
             check_signature(self.name, self.postprocess, self._of_regions)
         if self._of_regions and self._resizes:
-            name = "resize" if self.resize is not None else "quality"
-            raise ParameterError(
-                self.name, name, getattr(self, name), "left out with regions=",
-                says=f"parameter {name!r} is of whole frames, and pixels of regions= are chosen "
-                f"inside the model: leave {name}= out",
-            )  # fmt: skip
+            raise resized_regions(self, "quality" if self.resize is None else "resize")
         self._read: Any = None
         self._media: set[str] = set()
         self._explained = ""
         self._images: ImageModel | PartsModel | None = None
         self._tensors: Any = None
         self._runners: dict[bool, Runners] = {}
-        self._line: Line | None = None
+        self._batches: Batches | None = None
         self._second: SecondStage | None = None
         self._results: Results | None = None
         several = self.batch > 1 or (self.requests or 1) > 1
-        self._in_line = several and not self._of_regions
-        # Frames in line go on in their order, which several threads would not keep.
-        vars(self)["concurrent"] = not self._in_line
+        self._batched = several and not self._of_regions
+        # Frames in batches go on in their order, which several threads would not keep.
+        vars(self)["concurrent"] = not self._batched
 
     @property
     def may_copy(self) -> bool:  # type: ignore[override]  # the class has one that is constant
@@ -240,12 +232,8 @@ class OpenVINOInfer(Transform):
         self._media.add(given.media)
         if self.batch > 1 and isinstance(self.model, _Compiled):
             raise ValueError("a compiled model has its batch already: give the openvino.Model")
-        kept = self.batch * (self.requests or 1)
-        if given.pool is not None and self._in_line and kept >= given.pool:
-            raise ValueError(
-                f"it keeps up to {kept} frames, and the source has only {given.pool}: use a "
-                "smaller batch= or requests="
-            )
+        if self._batched:
+            check_kept(given, self.batch * (self.requests or 1))
         return given
 
     def open(self, context: Context | None) -> None:
@@ -266,9 +254,9 @@ class OpenVINOInfer(Transform):
             self._results.reading = self._said_by_the_model(None)
         if self.batch > 1:
             check_batch_of(self, self._read, self.batch, self._media == {"tensors"})
-        if self._in_line:
+        if self._batched:
             requests = self.requests or 1
-            self._line = Line(self._make, self._begin, self._finish, requests, self.batch)
+            self._batches = Batches(self._make, self._begin, self._finish, requests, self.batch)
             return
         most, on_npu = self.requests, self.device.startswith("NPU")
         if on_npu and (most is None or self._of_regions):
@@ -293,8 +281,8 @@ class OpenVINOInfer(Transform):
         Returns:
             The frame; or with several requests or a batch, those whose inferences have ended.
         """
-        if self._line is not None:
-            return self._line.put(frame)
+        if self._batches is not None:
+            return self._batches.put(frame)
         if self._second is not None:
             self._second.run(frame)
             return frame
@@ -308,11 +296,11 @@ class OpenVINOInfer(Transform):
 
     def end_of_stream(self, stream: int) -> Any:
         """Run what is left of a batch, and give the frames that are under way."""
-        return None if self._line is None else self._line.end()
+        return None if self._batches is None else self._batches.end()
 
     def frames_kept(self) -> int:
         """The number of frames in a batch that is not full, and in inferences under way."""
-        return 0 if self._line is None else len(self._line)
+        return 0 if self._batches is None else len(self._batches)
 
     def explain(self, frame: Frame[Any] | None = None) -> str:
         """A description of where images go, and what is converted where: see `ImageModel.explain`.
@@ -348,10 +336,10 @@ class OpenVINOInfer(Transform):
             self._explained = self.explain()
         if isinstance(self._images, ImageModel):
             self._images.close()
-        if self._line is not None:
-            self._line.close()
+        if self._batches is not None:
+            self._batches.close()
         self._media.clear()
-        self._runners, self._line = {}, None
+        self._runners, self._batches = {}, None
         self._read = self._images = self._tensors = self._results = self._second = None
 
     @property
@@ -437,24 +425,24 @@ class OpenVINOInfer(Transform):
         image = frame.meta.info is not None
         return self._new_image_request(frame) if image else self._new_request(frame)
 
-    def _begin(self, request: Request, frames: list[Frame[Any]]) -> Flight:
+    def _begin(self, request: Request, frames: list[Frame[Any]]) -> Batch:
         inferring = bound(request, frames, copy=self.copy)
         tensors = self._new_tensors(inferring)
         inferring.start_async()
-        return Flight(frames, request, inferring, tensors)
+        return Batch(frames, request, inferring, tensors)
 
-    def _finish(self, flight: Flight) -> None:
-        request, batch = flight.inferring, self.batch
+    def _finish(self, batch: Batch) -> None:
+        request, count = batch.inferring, self.batch
         try:
             request.wait()
             request.release_inputs()
         except RuntimeError as error:
-            raise failed(self, flight.frames[0], f"the inference failed: {error}") from error
-        for number, frame in enumerate(flight.frames):
-            outputs = request.outputs() if batch == 1 else outputs_of_item(request, number, batch)
+            raise failed(self, batch.frames[0], f"the inference failed: {error}") from error
+        for number, frame in enumerate(batch.frames):
+            outputs = request.outputs() if count == 1 else outputs_of_item(request, number, count)
             try:
-                tensors = None if flight.results is None else flight.results[number]
-                self._add(frame, tensors, outputs, _transform(flight.request, number))
+                tensors = None if batch.results is None else batch.results[number]
+                self._add(frame, tensors, outputs, _transform(batch.request, number))
             except ElementError:
                 raise
             except Exception as error:

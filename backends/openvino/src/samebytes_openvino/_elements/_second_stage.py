@@ -13,7 +13,7 @@ from samebytes import Frame, Region, Tensor
 from samebytes.metadata import AffineTransform
 from samebytes.plugins import Lock
 
-from .._image._parts_model import PartsRequest
+from .._image._model import PartsRequest
 from .._models._regions import Box
 from .._request._outputs import outputs_of_item
 from .._request._request import InferRequest

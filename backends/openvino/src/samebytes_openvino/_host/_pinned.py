@@ -10,8 +10,7 @@ import openvino
 from samebytes.errors import AccessError
 from samebytes.plugins import sweep_loans
 
-from ._uses import HEAD, USES, WORDS, is_known, other_uses
-from ._waiting import keep_used, waiting
+from ._uses import HEAD, USES, WORDS, is_known, keep_used, other_uses, waiting
 
 __all__ = ["PinnedTensor", "ReadOnlyTensor", "tensor_class"]
 

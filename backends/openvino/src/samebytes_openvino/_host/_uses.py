@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The number of users of an openvino.Tensor in C++: regions, requests, copies of the object.
+"""The users of an openvino.Tensor in C++, regions, requests and copies of the object, by number.
+
+What they still use after its last holder in Python is gone is kept here until they do not.
 
 OpenVINO counts them, but has no function that returns the count. The path to it from the Python
 object is
@@ -25,6 +27,8 @@ from typing import Any
 
 import openvino
 
+from samebytes.plugins import Loan
+
 __all__ = [
     "HEAD",
     "NO_USES",
@@ -33,7 +37,9 @@ __all__ = [
     "count_follows",
     "counted_at",
     "is_known",
+    "keep_used",
     "other_uses",
+    "waiting",
 ]
 
 HEAD = object.__basicsize__
@@ -116,3 +122,32 @@ def count_follows(native: Any, use: Callable[[], Any]) -> bool | None:
         return False
     finally:
         os.close(memory)
+
+
+waiting: set[int] = set()
+"""The id of each object that is kept."""
+
+
+def keep_used(held: Any, is_used: Callable[[Any], object]) -> None:
+    """Keep an object for as long as OpenVINO uses its memory.
+
+    OpenVINO does not report when the last use ends. So each sweep asks, and whoever drops such an
+    object sweeps while any are kept.
+
+    Args:
+        held: what is kept. Its finalizer may pass it itself.
+        is_used: as `in_use` of `samebytes.plugins.Loan.keep_while`; it may return a count.
+    """
+    try:
+        waiting.add(id(held))
+        Loan.keep_while(partial(_waits, is_used), held)
+    except BaseException:  # of a signal handler: whoever drops it keeps it once more
+        waiting.discard(id(held))
+        raise
+
+
+def _waits(is_used: Callable[[Any], object], held: Any) -> bool:
+    if is_used(held):
+        return True
+    waiting.discard(id(held))
+    return False

@@ -17,11 +17,10 @@ from samebytes.errors import LayoutError
 
 from ._colour import Conversion, conversion, corrected
 from ._components import components_of
-from ._placing import STRETCHED, Box, Placing, boxed
+from ._gathering import picture
+from ._placing import AS_IT_LIES, STRETCHED, Box, Placing, Turn, boxed, turning
 from ._rows import take_whole_rows
-from ._taps import picture
 from ._target import Target
-from ._upright import AS_IT_LIES, Turn, turning
 
 __all__ = ["Built", "Memory", "Source", "build", "converted", "converting", "gathering",
            "gathering_is_faster", "is_surface"]  # fmt: skip

@@ -9,16 +9,15 @@ from samebytes import Frame
 from samebytes.errors import CopyRequiredError
 
 from .._request._request import InferRequest
+from ._placing import AS_IT_LIES, stored_size
 from ._request import bind, is_npu
-from ._upright import AS_IT_LIES, stored_size
 
 if TYPE_CHECKING:
     from ._build import Source
-    from ._placing import Rule
+    from ._frames import Seen
+    from ._placing import Rule, Turn
     from ._plan import Plan
-    from ._seen import Seen
     from ._target import Target
-    from ._upright import Turn
 
 __all__ = ["explanation", "explanation_of_parts", "placements"]
 

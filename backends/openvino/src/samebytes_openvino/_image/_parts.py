@@ -25,9 +25,8 @@ from ._build import Built, Source, converted, is_surface
 from ._colour import channel, corrected
 from ._components import Component, components_of
 from ._joined import batched, names_of, split
-from ._placing import Box, Rule, placing, transform_of, turned_back
+from ._placing import Box, Rule, Turn, placing, stored_size, transform_of, turned_back, turning
 from ._target import Target
-from ._upright import Turn, stored_size, turning
 
 __all__ = ["Parts", "Shown", "build_parts", "fill", "shown"]
 

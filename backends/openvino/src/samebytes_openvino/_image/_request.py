@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from samebytes.metadata import AffineTransform
 
+    from ._frames import Seen
     from ._plan import Plan
-    from ._seen import Seen
 
 __all__ = ["ImageRequest", "Quality", "Resize", "bind", "is_npu"]
 

@@ -15,7 +15,7 @@ from openvino import opset13 as ops
 
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
-from .._request._compiled import read_model
+from .._core import read_model
 
 __all__ = ["COLORS", "Target", "input_size_of", "is_of_open_size", "layout_of_input", "read"]
 

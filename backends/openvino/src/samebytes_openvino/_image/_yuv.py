@@ -11,7 +11,7 @@ from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.plugins import Refused
 
 from ._build import Memory, Source, build
-from ._seen import image_of, in_cpu_memory, whole_rows
+from ._frames import image_of, in_cpu_memory, whole_rows
 from ._target import COLORS, Target, input_size_of, layout_of_input, read
 
 __all__ = ["prepared", "yuv_inputs"]

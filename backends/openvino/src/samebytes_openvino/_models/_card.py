@@ -9,14 +9,13 @@ model (Ultralytics). Each has its own word for the same fact; here they get one 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ._yaml import flat_yaml
-
-__all__ = ["Card", "card_of"]
+__all__ = ["Card", "card_of", "flat_yaml"]
 
 _BESIDE = "metadata.yaml"
 _EMBEDDED = ("reverse_input_channels", "mean_values", "scale_values")
@@ -159,3 +158,56 @@ def _labels(value: Any) -> tuple[str, ...]:
 
 def _literal(text: str) -> Any:
     return ast.literal_eval(text)
+
+
+_KEY = re.compile(r"(?P<indent> *)(?P<key>'[^']*'|\"[^\"]*\"|[^\s:'\"][^:]*):(?: +(?P<value>.*))?$")
+_ITEM = re.compile(r" *- +(?P<value>.*)$")
+_WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+def flat_yaml(text: str) -> dict[str, Any]:
+    """The top-level entries of a YAML document: values, lists of values, and tables of values.
+
+    That is all that exporters write, and not worth a dependency. Lines of another form are passed
+    over.
+
+    Args:
+        text: of the document.
+
+    Returns:
+        Numbers, texts, True, False and None by key; lists of them, and dicts of one level.
+    """
+    made: dict[str, Any] = {}
+    inside = ""
+    for line in text.splitlines():
+        item, key = _ITEM.match(line), _KEY.match(line)
+        if item is not None and inside:
+            if not isinstance(made[inside], list):
+                made[inside] = []
+            made[inside].append(_value(item["value"]))
+        elif key is not None and not key["indent"]:
+            name = str(_value(key["key"]))
+            made[name] = _value(key["value"] or "")
+            inside = name
+        elif key is not None and inside and made[inside] is not False:
+            if not isinstance(made[inside], dict):
+                made[inside] = {}
+            made[inside][_value(key["key"])] = _value(key["value"] or "")
+    return made
+
+
+def _value(text: str) -> Any:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        inner = text[1:-1]
+        return inner.replace("''", "'") if text[0] == "'" else inner.replace('\\"', '"')
+    if text.startswith("[") and text.endswith("]"):
+        return [_value(part) for part in text[1:-1].split(",") if part.strip()]
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 from samebytes.errors import LayoutError
 
-from ._blazeface import anchors_of
 from ._card import Card
+from ._detectors import anchors_of
 from ._yolo import grid
 
 __all__ = ["FAMILIES", "Family", "family_of", "pairs_of", "shapes_of"]

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The objects that a detector found in the model's image."""
+"""The objects that a detector found in the model's image, and which of those that overlap stay."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import openvino
+from openvino import Type
+from openvino import opset13 as ops
 
-__all__ = ["Array", "Found", "corners"]
+from samebytes.plugins import Lock
+
+from .._core import default_core
+
+__all__ = ["Array", "Found", "around", "corners", "sides_of", "suppressed", "turned_suppressed"]
 
 Array = np.ndarray[Any, Any]
 
@@ -52,3 +60,110 @@ def corners(centres: Array) -> Array:
     """Left, top, right, bottom of boxes [n, 4] that are centre x, centre y, width, height."""
     half = centres[:, 2:] / 2
     return np.concatenate([centres[:, :2] - half, centres[:, :2] + half], 1)
+
+
+def sides_of(boxes: Array, angles: Array) -> Array:
+    """Middle, middle of the right side and middle of the lower side, [n, 3, 2].
+
+    Args:
+        boxes: centre and size, [n, 4], in pixels.
+        angles: by how much each is turned clockwise, in radians.
+    """
+    middle, half = boxes[:, :2], boxes[:, 2:] / 2
+    cosine, sine = np.cos(angles), np.sin(angles)
+    right = middle + np.stack([cosine, sine], 1) * half[:, :1]
+    lower = middle + np.stack([-sine, cosine], 1) * half[:, 1:]
+    return np.stack([middle, right, lower], 1)
+
+
+def around(sides: Array) -> Array:
+    """Left, top, right and bottom around rectangles, [n, 4]."""
+    middle = sides[:, 0]
+    reach = np.abs(sides[:, 1] - middle) + np.abs(sides[:, 2] - middle)
+    return np.concatenate([middle - reach, middle + reach], 1)
+
+
+def turned_suppressed(
+    boxes: Array, angles: Array, scores: Array, kinds: Array, iou: float, most: int
+) -> Array:
+    """The numbers of the boxes that stay, the best first.
+
+    As Ultralytics has it: each box is taken for a normal distribution, and the overlap of two is
+    one less their Hellinger distance (Llerena and others, arXiv 2106.06072). A box goes when it
+    overlaps a better one of its kind, whether or not that one stays.
+    """
+    order = np.argsort(-scores, kind="stable")
+    if not len(order):
+        return order
+    middle, kinds = boxes[order, :2].astype(float), kinds[order]
+    wide, high = (boxes[order, n].astype(float) ** 2 / 12 for n in (2, 3))
+    cosine, sine = np.cos(angles[order].astype(float)), np.sin(angles[order].astype(float))
+    xx = wide * cosine**2 + high * sine**2
+    yy = wide * sine**2 + high * cosine**2
+    xy = (wide - high) * cosine * sine
+    own = np.maximum(xx * yy - xy**2, 0)
+    a, b, c = (one[:, None] + one for one in (xx, yy, xy))
+    x, y = (middle[:, None, n] - middle[None, :, n] for n in (0, 1))
+    both = a * b - c**2
+    tiny = 1e-7
+    apart = ((a * y**2 + b * x**2) / 4 - c * x * y / 2) / (both + tiny)
+    apart += np.log(both / (4 * np.sqrt(own[:, None] * own) + tiny) + tiny) / 2
+    overlap = 1 - np.sqrt(1 - np.exp(-apart.clip(tiny, 100)) + tiny)
+    better = np.triu((overlap >= iou) & (kinds[:, None] == kinds), 1)
+    stay: Array = order[~better.any(0)][:most]
+    return stay
+
+
+_lock = Lock()
+
+
+def suppressed(
+    boxes: Array, scores: Array, iou: float, least: float, most: int
+) -> tuple[Array, Array]:
+    """The boxes that stay when overlapping ones are left out.
+
+    Args:
+        boxes: float32 [n, 4]: left, top, right, bottom.
+        scores: float32 [classes, n]. Boxes of one class suppress each other.
+        iou: the overlap from which the weaker of two boxes is left out.
+        least: the score that a box must exceed.
+        most: the number of boxes of a class that stay at most.
+
+    Returns:
+        The numbers of boxes and of their classes, the best score first.
+    """
+    if not scores.size:
+        none = np.zeros(0, np.int64)
+        return none, none
+    with _lock:  # one request, whose memory is read below
+        request = _request()
+        request.infer([
+            np.ascontiguousarray(boxes[None], np.float32),
+            np.ascontiguousarray(scores[None], np.float32),
+            np.array(most, np.int64),
+            np.array(iou, np.float32),
+            np.array(least, np.float32),
+        ])  # fmt: skip
+        count = int(request.get_output_tensor(1).data.reshape(-1)[0])
+        chosen = request.get_output_tensor(0).data[:count].astype(np.int64)
+    classes, numbers = chosen[:, 1], chosen[:, 2]
+    best = np.argsort(-scores[classes, numbers], kind="stable")
+    return numbers[best], classes[best]
+
+
+@lru_cache(maxsize=1)
+def _request() -> Any:
+    parameters = [
+        ops.parameter([1, -1, 4], Type.f32),
+        ops.parameter([1, -1, -1], Type.f32),
+        ops.parameter([], Type.i64),
+        ops.parameter([], Type.f32),
+        ops.parameter([], Type.f32),
+    ]
+    node = ops.non_max_suppression(
+        *parameters, box_encoding="corner", sort_result_descending=False, output_type="i64"
+    )
+    results = [ops.result(node.output(0)), ops.result(node.output(2))]
+    model = openvino.Model(results, parameters, "suppression")
+    exact = {"INFERENCE_PRECISION_HINT": "f32"}
+    return default_core().compile_model(model, "CPU", exact).create_infer_request()

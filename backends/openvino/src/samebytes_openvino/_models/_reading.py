@@ -14,11 +14,10 @@ from samebytes import Frame, Region
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, Classification, add
 
-from ._blazeface import BlazeFace, anchors_of
 from ._card import Card, card_of
+from ._detectors import BlazeFace, CenterFace, DetectionOutput, PicoDet, RtDetr, Scores, anchors_of
 from ._families import family_of, pairs_of, shapes_of
 from ._found import Array, Found
-from ._others import CenterFace, DetectionOutput, PicoDet, RtDetr, Scores
 from ._regions import Box, regions_of_found
 from ._yolo import Limits, Yolo
 

@@ -12,8 +12,7 @@ import numpy as np
 from samebytes import Frame, Region
 from samebytes.metadata import AffineTransform, InferenceResult, add
 
-from ._found import Array, Found
-from ._turned import around
+from ._found import Array, Found, around
 
 __all__ = ["Box", "regions_of_found"]
 

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._found import Array, Found, corners
-from ._suppression import suppressed
-from ._turned import around, sides_of, turned_suppressed
+from ._found import Array, Found, around, corners, sides_of, suppressed, turned_suppressed
 
 __all__ = ["Limits", "Yolo", "grid"]
 

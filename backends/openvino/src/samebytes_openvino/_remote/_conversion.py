@@ -16,7 +16,7 @@ from typing import Any
 import openvino
 from openvino import op
 
-from ._core import default_core
+from .._core import default_core
 
 __all__ = ["as_tensor"]
 

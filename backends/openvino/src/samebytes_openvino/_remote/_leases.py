@@ -31,8 +31,7 @@ from typing import Any
 from samebytes import Storage
 from samebytes.plugins import ImportCache, Lock, sweep_loans
 
-from .._host._uses import USES, WORDS
-from .._host._waiting import keep_used, waiting
+from .._host._uses import USES, WORDS, keep_used, waiting
 from ._pins import UNUSED, counted, pinned
 
 __all__ = ["Lease", "Leases", "Leftovers", "native_of"]

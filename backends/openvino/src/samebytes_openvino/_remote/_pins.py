@@ -30,8 +30,16 @@ import openvino
 from samebytes import Storage, TensorInfo
 from samebytes.plugins import sweep_loans
 
-from .._host._uses import NO_USES, USES, WORDS, count_follows, counted_at, is_known
-from .._host._waiting import keep_used, waiting
+from .._host._uses import (
+    NO_USES,
+    USES,
+    WORDS,
+    count_follows,
+    counted_at,
+    is_known,
+    keep_used,
+    waiting,
+)
 
 __all__ = ["UNUSED", "counted", "pin", "pin_memory", "pinned"]
 

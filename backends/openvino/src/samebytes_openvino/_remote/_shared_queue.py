@@ -10,16 +10,14 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from samebytes.errors import ClosedError, LayoutError, UnknownNameError
 
-from ._errors import last_line
+from .._errors import last_line
 
 if TYPE_CHECKING:
     from samebytes import Context
-
-    from .._request._inference import Inference
 
 __all__ = [
     "HostBlockingWarning",
@@ -113,16 +111,23 @@ def warn_of_host_blocking(model: Any) -> None:
             )
 
 
+class GivenUp(Protocol):
+    """An inference, which can be closed for a reason of its model's."""
+
+    def give_up(self, why: str) -> None:
+        """Close it."""
+
+
 class Submissions:
     """The inferences of one model on a shared queue; one failed start closes them all."""
 
     __slots__ = ("_inferences", "_why")
 
     def __init__(self) -> None:
-        self._inferences: weakref.WeakSet[Inference] = weakref.WeakSet()
+        self._inferences: weakref.WeakSet[GivenUp] = weakref.WeakSet()
         self._why: str | None = None
 
-    def add(self, inference: Inference) -> None:
+    def add(self, inference: GivenUp) -> None:
         """Watch an inference of the model."""
         self.check()
         self._inferences.add(inference)

@@ -28,7 +28,7 @@ __all__ = ["RemoteTensor", "layout_of", "native_in"]
 _REPR = re.compile(r"shape\[([\d,]*)\] type: (\w+)")
 
 # Kinds of device, and where in this package their tensors are wrapped.
-_WRAPPERS = {"GPU": "intel_gpu._wrap", "NPU": "intel_npu._wrap"}
+_WRAPPERS = {"GPU": "intel_gpu._context", "NPU": "intel_npu._context"}
 
 
 def layout_of(native: Any) -> tuple[DType, tuple[int, ...]]:

@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from samebytes import Tensor
 
+from .._host._tensor import OPENVINO, OpenVINOTensor
 from ._placement import Placement
 
-__all__ = ["Binding", "Bound"]
+__all__ = ["Binding", "Bound", "InPlace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +71,44 @@ class Bound:
         self.pin = pin
         self.batch = batch
         self.ran = False
+
+
+class InPlace(Bound):
+    """A port that is bound to a tensor of OpenVINO's, which this holds: the most frequent binding.
+
+    What is reported of it is made when somebody asks.
+
+    Attributes:
+        native: the openvino.Tensor.
+        source: the tensor that it is the native of, which may be closed by now; or what else it
+            lies in: the user's own openvino.Tensor, which is `native` then, or a frame.
+    """
+
+    __slots__ = ("_tensor", "native", "source")
+
+    placement: Placement = "in place"
+    plugin_copies = 0
+    pin = None
+    batch: tuple[Tensor, ...] = ()
+    ran = False
+
+    def __init__(self, native: Any, source: Any) -> None:
+        self.native = native
+        self.source = source
+        self._tensor: Tensor | None = None
+
+    @property
+    def tensor(self) -> Tensor:  # type: ignore[override]  # read only: made when it is asked for
+        """The tensor that get_tensor() returns, mapped for reading."""
+        found = self._tensor
+        if found is None:
+            source = self.source
+            if not isinstance(source, Tensor) or source.closed:
+                source = OpenVINOTensor.wrap(self.native)
+            found = self._tensor = source.map(OPENVINO, "r")
+        return found
+
+    @property
+    def given(self) -> Tensor:  # type: ignore[override]  # as `tensor`
+        """The tensor that OpenVINO was given: the same one."""
+        return self.tensor

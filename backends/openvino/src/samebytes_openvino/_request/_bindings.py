@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory that ports of a request read and write. OpenVINO holds none of it: this module does.
+"""The memory that the ports of a request read and write. OpenVINO holds none of it; we do.
 
-`_placing` finds how a tensor can be bound; here it is passed to OpenVINO, held and reported.
+A tensor is wrapped and placed (`_placing`; several of one batch: `_batches`), given to OpenVINO,
+and held.
 """
 
 from __future__ import annotations
@@ -10,30 +11,28 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import openvino
 
 from samebytes import Context, Frame, Tensor
-from samebytes.errors import CopyRequiredError, LayoutError, UnsupportedObjectError
+from samebytes.errors import LayoutError
 from samebytes.plugins import count_copy, data_address
 
-from .._host._context import OPENVINO
+from .._errors import REPORTING_BUSY, check_busy, last_line
 from .._host._element_types import element_type
-from .._host._tensor import OpenVINOTensor
+from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext
-from .._remote._errors import RegionError, last_line
 from .._remote._leases import Leftovers
 from .._remote._pins import pin
 from .._remote._tensor import RemoteTensor, native_in
-from ._binding import Binding, Bound
-from ._busy import REPORTING_BUSY, check_busy
-from ._checks import check_batch, check_surface
-from ._in_place import InPlace, dense_input
-from ._placement import Placement, PlacementRules
-from ._placing import Intake, in_host_memory, needs_copy
+from ._batches import place_batch
+from ._binding import Binding, Bound, InPlace
+from ._checks import check_batch
+from ._compiled import CompiledModel, context_of
+from ._placement import HostPlacement, PlacementRules
+from ._placing import Placer, dense_input
 from ._ports import Port
 
-__all__ = ["Bindings"]
+__all__ = ["Bindings", "bindings_of"]
 
 
 class Bindings:
@@ -54,14 +53,25 @@ class Bindings:
         takes_dense: the plugin uses every dense input where it lies, as the CPU's does.
     """
 
-    __slots__ = ("_bound", "_context", "_intake", "_leftovers", "_native", "_released", "_rules",
-                 "_runs_alone", "has_outputs", "must_run_async", "takes_dense")  # fmt: skip
+    __slots__ = (
+        "_bound",
+        "_context",
+        "_leftovers",
+        "_native",
+        "_placer",
+        "_released",
+        "_rules",
+        "_runs_alone",
+        "has_outputs",
+        "must_run_async",
+        "takes_dense",
+    )  # fmt: skip
 
     def __init__(self, native: Any, context: RemoteContext | None, rules: PlacementRules) -> None:
         self._native = native
         self._context = context
         self._rules = rules
-        self._intake = Intake(context, rules)
+        self._placer = Placer(context, rules)
         self._bound: dict[Port, Bound] = {}
         self.takes_dense = context is None and rules.own == "in place"
         self.has_outputs = self.must_run_async = False
@@ -88,8 +98,8 @@ class Bindings:
                 else:
                     self._bound[port] = InPlace(native, held)
                     return
-        source = value if isinstance(value, Tensor) else self._intake.wrapped(port, value)
-        bound = self._intake.find(port, source, copy)
+        source = value if isinstance(value, Tensor) else self._placer.wrap(port, value)
+        bound = self._placer.place(port, source, copy)
         if source is not value and isinstance(value, openvino.RemoteTensor):
             assert bound.tensor is not None
             if self._rules.may_be_region(bound.tensor):
@@ -124,27 +134,23 @@ class Bindings:
     def bind_batch(self, port: Port, values: Sequence[Any], copy: bool) -> None:
         """Give OpenVINO one tensor for each item of a batch, and hold them.
 
-        Surfaces are used in place; the GPU plugin merges buffers; memory of the CPU is merged here.
         `InferRequest.set_tensors` lists the errors.
         """
-        parts = [v if isinstance(v, Tensor) else self._intake.wrapped(port, v) for v in values]
+        parts = [v if isinstance(v, Tensor) else self._placer.wrap(port, v) for v in values]
         check_batch(port, parts)
         if len(parts) == 1:
             self.bind(port, parts[0], copy)
             return
-        remote = [part for part in map(self._intake.in_context, parts) if part is not None]
-        if len(remote) not in (0, len(parts)):
-            raise LayoutError(
-                f"{port}: a batch must lie in device memory or in CPU memory, not in both"
-            )
-        if remote:
-            self._bind_remote_batch(port, remote, copy)
+        bound = place_batch(self._placer, port, parts, copy)
+        if bound.given is None:
+            self._give_batch(port, bound.batch)
         else:
-            self._bind_merged(port, parts, copy)
+            self._give(port, bound.given)
+        self._hold(port, bound)
 
     def planes_of(self, frame: Frame, copy: bool) -> tuple[tuple[Tensor, ...], bool]:
         """The planes of a frame in memory that can be bound, and whether that took a copy."""
-        return self._intake.planes_of(frame, copy)
+        return self._placer.planes_of(frame, copy)
 
     def tensor_of(self, port: Port) -> Tensor:
         """The tensor that was set, or else one over the request's own memory."""
@@ -182,7 +188,7 @@ class Bindings:
         """The binding of the port."""
         bound = self._bound.get(port)
         if bound is None:
-            placement = "copied" if self._intake.converts(port) else self._rules.own
+            placement = "copied" if self._placer.converts(port) else self._rules.own
             return Binding(port.kind, port.name, None, placement)
         placement = bound.placement
         if self._context is None and placement == "in place" and not self._is_there(port, bound):
@@ -310,56 +316,14 @@ class Bindings:
                 self._leftovers = Leftovers()
             before.given._replaced(self._leftovers)
 
-    def _bind_remote_batch(self, port: Port, parts: list[Tensor], copy: bool) -> None:
-        assert self._context is not None
-        if any(self._rules.may_be_region(part) for part in parts):
-            raise RegionError(
-                f"{port}: a batch takes whole tensors, and one of these may be a region of another"
-            )
-        surfaces = [part for part in parts if part.info.strides is None]
-        if len(surfaces) not in (0, len(parts)):
-            raise LayoutError(
-                f"{port}: a batch must consist of surfaces or of buffers, not of both"
-            )
-        if not self._rules.takes_remote_batches:
-            raise UnsupportedObjectError(
-                f"{port}: the {self._context.device_name} plugin takes no batch of remote tensors: "
-                "allocate the batch as one tensor, and write each item to its part"
-            )
-        if not surfaces and not copy:
-            reason = (
-                f"the GPU plugin merges {len(parts)} buffers into one: allocate the batch as one "
-                "tensor, and write each item to its part"
-            )
-            raise needs_copy(port, parts[0], [reason])
-        check_surface(port, bool(surfaces), self._rules)
+    def _give_batch(self, port: Port, parts: Sequence[Tensor]) -> None:
+        """OpenVINO's set_tensors(), which takes remote tensors alone."""
         natives = [_carry(part) for part in parts]
         try:
             with REPORTING_BUSY:
                 self._native.set_tensors(port.native, natives)
         except RuntimeError as error:
             raise LayoutError(f"{port} does not accept this batch: {last_line(error)}") from error
-        merged = 0 if surfaces else sum(part.info.nbytes for part in parts)
-        placement: Placement = "in place" if surfaces else "copied"
-        self._hold(port, Bound(None, None, placement, merged, None, tuple(parts)))
-
-    def _bind_merged(self, port: Port, parts: Sequence[Tensor], copy: bool) -> None:
-        if not copy:
-            reason = (
-                f"{len(parts)} tensors become one piece of memory: allocate the batch as one "
-                "tensor, and write each item to its part"
-            )
-            edge = f"openvino -> {port}"
-            raise CopyRequiredError(parts[0].memory_type, str(port), edge, [reason])
-        check_surface(port, False, self._rules)
-        hosts = [in_host_memory(part, True)[0] for part in parts]
-        dense = self._intake.dense(port, (len(parts), *parts[0].shape[1:]), parts[0])
-        whole = dense.host_array()
-        for index, host in enumerate(hosts):
-            np.copyto(whole[index : index + 1], host.host_array())
-        count_copy(f"openvino -> {port}", dense.info.nbytes)
-        self._give(port, dense)
-        self._hold(port, Bound(dense, dense, "copied", batch=tuple(parts)))
 
     def _is_remote(self, bound: Bound | None) -> bool:
         if self._context is None or bound is None or bound.tensor is None:
@@ -388,3 +352,22 @@ def _why(error: RuntimeError) -> str:
     if "non-contiguous" in str(error):
         return "it is a region that leaves gaps, which this driver cannot read or write in place"
     return last_line(error)
+
+
+def bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bindings:
+    """The bindings of a new request, by the rules of the device that its model was compiled for.
+
+    Args:
+        native: the openvino.InferRequest.
+        compiled: its openvino.CompiledModel.
+        known: the same, if it knows its context.
+    """
+    if set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}:
+        return Bindings(native, None, HostPlacement("in place"))
+    context = known.context if known else context_of(compiled)
+    if context is None:
+        return Bindings(native, None, HostPlacement("unknown"))
+    # Not at the top: programs for the CPU need none of it.
+    from .._remote._placement import placement_rules
+
+    return Bindings(native, context, placement_rules(context, compiled))

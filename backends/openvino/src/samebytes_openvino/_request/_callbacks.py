@@ -15,10 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ._inference import Inference
+from typing import Any, Protocol
 
 __all__ = ["calling_back", "disarm", "in_callback", "report", "retire", "trampoline"]
 
@@ -43,7 +40,14 @@ def calling_back() -> Iterator[None]:
         _here.depth -= 1
 
 
-def trampoline(inference: Inference) -> Callable[[object], None]:
+class Completes(Protocol):
+    """An inference that hears of its end."""
+
+    def completed(self) -> None:
+        """OpenVINO has called back."""
+
+
+def trampoline(inference: Completes) -> Callable[[object], None]:
     """A callback for OpenVINO that does not keep `inference`, which holds the native request.
 
     The garbage collector does not see OpenVINO's reference to the callback, so a strong reference

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -12,10 +10,11 @@ from typing import Any
 import openvino
 
 import samebytes
-from samebytes.errors import MissingDependencyError, UnknownNameError, UnsupportedObjectError
+from samebytes.errors import MissingDependencyError, UnsupportedObjectError
 
+from .._core import check_device_name, core_of, read_model
+from .._probe import missing_devices
 from .._remote._context import RemoteContext
-from .._remote._core import core_of
 from .._remote._shared_queue import (
     Submissions,
     has_shared_queue,
@@ -24,11 +23,7 @@ from .._remote._shared_queue import (
     warn_of_host_blocking,
 )
 
-__all__ = ["CompiledModel", "check_device_name", "compile_model", "context_of", "read_model"]
-
-# OpenVINO lists only the devices that are there, and cannot be asked for all that it knows.
-# https://docs.openvino.ai/2025/openvino-workflow/running-inference/inference-devices-and-modes.html
-_KINDS = ("AUTO", "BATCH", "CPU", "GPU", "HETERO", "MULTI", "NPU")
+__all__ = ["CompiledModel", "compile_model", "context_of", "new_request"]
 
 
 class CompiledModel(openvino.CompiledModel):
@@ -143,6 +138,26 @@ def compile_model(
     return CompiledModel(core.compile_model(model, native, properties), context)
 
 
+def new_request(model: Any) -> tuple[Any, CompiledModel | None]:
+    """An openvino.InferRequest of a compiled model, and that model if it knows its context.
+
+    Args:
+        model: an openvino.CompiledModel; or a request, which is taken as it is.
+
+    Raises:
+        UnsupportedObjectError: it is neither.
+    """
+    if isinstance(model, openvino.CompiledModel):
+        return model.create_infer_request(), model if isinstance(model, CompiledModel) else None
+    if isinstance(model, openvino.InferRequest):
+        return model, getattr(model, "made_by", None)
+    raise UnsupportedObjectError(
+        f"{type(model).__name__} is neither an openvino.CompiledModel nor an "
+        "openvino.InferRequest: compile the model first, samebytes_openvino.compile_model(model, "
+        "device)"
+    )
+
+
 def context_of(compiled: Any) -> RemoteContext | None:
     """The default context of the device that a model runs on, None for the CPU and for several.
 
@@ -179,8 +194,6 @@ def _naming_missing_devices(core: Any, device: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        from .._missing_devices import missing_devices  # it knows OpenCL, and most never need it
-
         check_device_name(core, device, error)
         kind, found = device.partition(".")[0], core.available_devices
         why = missing_devices(found).get(f"no {kind}")
@@ -189,45 +202,6 @@ def _naming_missing_devices(core: Any, device: str) -> Iterator[None]:
         article = "an" if kind == "NPU" else "a"
         what = f"{article} {kind} that OpenVINO can use"
         raise MissingDependencyError("openvino", what, why) from error
-
-
-def check_device_name(core: Any, device: str, cause: Exception | None = None) -> None:
-    """See whether OpenVINO could know a device of that name, such as "GPU.1" or "AUTO:GPU,CPU".
-
-    Args:
-        cause: of the error.
-
-    Raises:
-        UnknownNameError: it does not, as of "gpu".
-    """
-    kind = device.partition(".")[0].partition(":")[0]
-    if kind in _KINDS:
-        return
-    known = {*_KINDS, *(name.partition(".")[0] for name in core.available_devices)}
-    if kind not in known:
-        raise UnknownNameError("device of OpenVINO", device, sorted(known)) from cause
-
-
-def read_model(core: Any, model: Any) -> Any:
-    """The openvino.Model of a path; a model as it is.
-
-    Args:
-        core: an openvino.Core, or None for one that samebytes keeps.
-
-    Raises:
-        FileNotFoundError: the file does not exist.
-        UnsupportedObjectError: `model` is neither a model nor a path.
-        RuntimeError: OpenVINO's, if it cannot read the file.
-    """
-    if isinstance(model, openvino.Model):
-        return model
-    if not isinstance(model, str | bytes | os.PathLike):
-        raise UnsupportedObjectError(
-            f"{type(model).__name__} is neither an openvino.Model nor the path of one"
-        )
-    if not os.path.exists(model):  # noqa: PTH110 - the path is bytes or str, as the user gave it
-        raise FileNotFoundError(errno.ENOENT, "no such model file", os.fspath(model))
-    return core_of(core).read_model(os.fsdecode(model))
 
 
 def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:

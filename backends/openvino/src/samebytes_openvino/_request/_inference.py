@@ -16,8 +16,7 @@ import openvino
 from samebytes.errors import BusyError, ClosedError
 from samebytes.plugins import Lock
 
-from .._remote._errors import OpenVINOError, last_line
-from ._busy import REPORTING_BUSY, check_busy
+from .._errors import REPORTING_BUSY, OpenVINOError, check_busy, last_line
 from ._callbacks import calling_back, disarm, in_callback, report, retire, trampoline
 
 if TYPE_CHECKING:

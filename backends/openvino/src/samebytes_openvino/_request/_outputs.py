@@ -11,7 +11,7 @@ from samebytes import Access, Context, Frame, FrameMeta, Tensor
 from samebytes.errors import BusyError, LayoutError, UnknownNameError
 from samebytes.metadata import AffineTransform, add, find
 
-from .._host._context import OPENVINO
+from .._host._tensor import OPENVINO
 from ._ports import find_port
 
 if TYPE_CHECKING:

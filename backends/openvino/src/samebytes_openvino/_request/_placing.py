@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's data for a port, brought into memory that the request can use."""
+"""Find the memory in which a tensor is bound to a port: its own where the plugin uses that."""
 
 from __future__ import annotations
 
@@ -10,46 +10,49 @@ import numpy as np
 import openvino
 
 import samebytes
-from samebytes import Access, Frame, Tensor
-from samebytes.errors import CopyRequiredError, DeviceMismatchError, NoRouteError, RouteError
+from samebytes import Access, CpuTensor, Frame, Tensor
+from samebytes.errors import (
+    CopyRequiredError,
+    DeviceMismatchError,
+    NoRouteError,
+    RouteError,
+    SamebytesError,
+)
 from samebytes.plugins import HostContext, count_copy, data_address
 
-from .._host._context import OPENVINO
 from .._host._element_types import element_type
-from .._host._tensor import OpenVINOTensor
-from .._remote._context import RemoteContext
+from .._host._pinned import PinnedTensor, ReadOnlyTensor
+from .._host._tensor import OPENVINO, OpenVINOTensor
+from .._remote._context import RemoteContext, foreign_tensor
 from .._remote._tensor import RemoteTensor
 from ._binding import Bound
 from ._checks import check_kind, check_layout, check_output, check_remote, check_surface, is_dense
 from ._placement import PlacementRules
 from ._ports import Port
 
-__all__ = ["Intake", "in_host_memory", "needs_copy", "with_padding"]
+__all__ = ["Placer", "dense_input", "in_host_memory", "needs_copy", "with_padding"]
 
 
-class Intake:
-    """Finds how a tensor can be bound: where it lies, mapped to the model's context, or copied.
+class Placer:
+    """Finds the memory in which a tensor is bound: its own, a mapping to the device, or a copy.
 
     Args:
         context: of the model, on a GPU or NPU; None for others.
         rules: what the plugin does with ordinary tensors.
     """
 
-    __slots__ = ("_context", "_copies", "_rules")
+    __slots__ = ("_copies", "context", "rules")
 
     def __init__(self, context: RemoteContext | None, rules: PlacementRules) -> None:
-        self._context = context
-        self._rules = rules
+        self.context = context
+        self.rules = rules
         # Memory for copies, kept so that every frame is copied to the same.
         self._copies: dict[Port, Tensor] = {}
 
-    def wrapped(self, port: Port, value: Any) -> Tensor:
+    def wrap(self, port: Port, value: Any) -> Tensor:
         """The user's own object as a tensor."""
-        if isinstance(value, openvino.RemoteTensor) and self._context is not None:
-            # Not at the top: programs for the CPU need none of it.
-            from .._remote._foreign import foreign_tensor
-
-            return foreign_tensor(self._context, value)
+        if isinstance(value, openvino.RemoteTensor) and self.context is not None:
+            return foreign_tensor(self.context, value)
         check_kind(port, value)
         return samebytes.tensor(value)
 
@@ -61,7 +64,7 @@ class Intake:
 
     def planes_of(self, frame: Frame, copy: bool) -> tuple[tuple[Tensor, ...], bool]:
         """The planes of a frame in memory that can be bound, and whether that took a copy."""
-        here, there = self._context, frame.context
+        here, there = self.context, frame.context
         if here is None or isinstance(there, HostContext):
             return _planes_in_host_memory(frame, copy)
         if isinstance(there, RemoteContext):
@@ -80,7 +83,7 @@ class Intake:
     def converts(self, port: Port) -> bool:
         """True if the plugin converts the port's elements at each inference."""
         element = port.element
-        return element is not None and element.name in self._rules.converts
+        return element is not None and element.name in self.rules.converts
 
     def dense(self, port: Port, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """Dense memory for copies of what is bound to a port."""
@@ -91,21 +94,21 @@ class Intake:
         return made
 
     def _new_dense(self, shape: tuple[int, ...], like: Tensor) -> Tensor:
-        if self._context is None:
+        if self.context is None:
             return OPENVINO.allocate(shape, like.dtype)
         # Memory that the plugin uses in place, so that the copy made here is the only one.
-        native = self._context.native.create_host_tensor(
+        native = self.context.native.create_host_tensor(
             element_type(like.dtype), openvino.Shape(shape)
         )
         return OpenVINOTensor.borrowed(native, OPENVINO)
 
-    def find(self, port: Port, source: Tensor, copy: bool) -> Bound:
+    def place(self, port: Port, source: Tensor, copy: bool) -> Bound:
         """The binding for `source`. `InferRequest.set_tensor` lists the errors."""
         access: Access = "w" if port.kind == "output" else "r"
         refusals: list[str] = []
-        if source.context is self._context:
+        if source.context is self.context:
             return self._remote(port, _again(source, access), copy)
-        if self._context is not None and not isinstance(source.context, HostContext):
+        if self.context is not None and not isinstance(source.context, HostContext):
             remote = self._try_remote(source, access, refusals)
             if remote is not None:
                 return self._remote(port, remote, copy)
@@ -114,7 +117,7 @@ class Intake:
     def _remote(self, port: Port, tensor: Tensor, copy: bool) -> Bound:
         """A tensor of this context, whole: used in place, unless its elements are converted."""
         check_layout(port, tensor.info)
-        check_remote(port, tensor, self._rules)
+        check_remote(port, tensor, self.rules)
         if self.converts(port):
             if not copy:
                 raise needs_copy(port, tensor, [_conversion(port)])
@@ -136,7 +139,7 @@ class Intake:
             dense = is_dense(port, info, host.native)
             if access == "w":
                 check_output(port, dense, info)
-            check_surface(port, False, self._rules)
+            check_surface(port, False, self.rules)
             bound = self._in_place(port, host, dense, of_plugin)
             if bound is not None:
                 return bound
@@ -150,7 +153,7 @@ class Intake:
             host = source.map("openvino", access, copy=True)
             check_layout(port, host.info)
             dense = is_dense(port, host.info, host.native)
-            if self._context is None and dense:
+            if self.context is None and dense:
                 return Bound(host, host, "copied")
         if access == "w" or (self.converts(port) and dense):
             return Bound(host, host, "copied", host.info.nbytes)
@@ -160,23 +163,23 @@ class Intake:
         if self.converts(port):
             refusals.append(_conversion(port))
         elif not dense:
-            refusals.append(f"strides {host.strides} leave gaps, and {self._rules.gaps}")
+            refusals.append(f"strides {host.strides} leave gaps, and {self.rules.gaps}")
         elif 0 in host.info.shape:
-            return Bound(host, host, self._rules.own)
+            return Bound(host, host, self.rules.own)
         else:
-            placement, reason, pin_ = self._rules.look(host.native, port.kind == "output")
+            placement, reason, pin_ = self.rules.look(host.native, port.kind == "output")
             if placement != "copied":
                 return Bound(host, host, placement, 0, pin_)
             refusals.append(reason)
         return None
 
     def _try_remote(self, source: Tensor, access: Access, refusals: list[str]) -> Tensor | None:
-        if self._context is None:
+        if self.context is None:
             return None
         if isinstance(source.context, RemoteContext):
-            _check_context(self._context, source.context)
+            _check_context(self.context, source.context)
         try:
-            return source.map(self._context, access)
+            return source.map(self.context, access)
         except RouteError as refused:
             reasons: Sequence[str] = getattr(refused, "reasons", ())
             refusals.extend(reasons or [str(refused)])
@@ -189,9 +192,9 @@ class Intake:
             refusals.extend(refused.reasons or [str(refused)])
             return None
         except NoRouteError as refused:
-            if not refusals or self._context is None:
+            if not refusals or self.context is None:
                 raise
-            ends = source.context.node, self._context.node
+            ends = source.context.node, self.context.node
             raise NoRouteError(*ends, [*refusals, *refused.reasons]) from refused
 
     def _densely(self, port: Port, tensor: Tensor) -> Bound:
@@ -258,3 +261,33 @@ def _conversion(port: Port) -> str:
 
 def needs_copy(port: Port, source: Tensor, reasons: list[str]) -> CopyRequiredError:
     return CopyRequiredError(source.context.node, str(port), f"openvino -> {port}", reasons)
+
+
+_HOST_NATIVES = (openvino.Tensor, PinnedTensor, ReadOnlyTensor)
+
+
+def dense_input(port: Port, value: Any) -> tuple[Any, Any] | None:
+    """The openvino.Tensor for an input, and what it is the native of.
+
+    None where more must be asked: the tensor is not of the port's very layout, or not in memory of
+    the CPU; or the port takes more than one layout.
+    """
+    kind = type(value)
+    if kind is np.ndarray or kind is CpuTensor:
+        try:
+            value = (samebytes.tensor(value) if kind is np.ndarray else value).map(OPENVINO, "r")
+        except SamebytesError:
+            return None  # who looks at it closely says why
+    elif kind in _HOST_NATIVES:
+        if value.element_type != port.type or port.type is None:
+            return None
+        array = value.data
+        if array.shape != port.shape or array.strides != port.strides:
+            return None
+        return value, value
+    elif kind is not OpenVINOTensor:
+        return None
+    info = value.known_info or value.info
+    if info.dtype is port.element and info.shape == port.shape and info.strides == port.strides:
+        return value.native, value
+    return None

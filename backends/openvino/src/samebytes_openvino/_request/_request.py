@@ -6,15 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import openvino
-
 from samebytes import Frame, Tensor
 from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
 from ._binding import Binding
-from ._bindings import Bindings
+from ._bindings import Bindings, bindings_of
 from ._callbacks import in_callback
-from ._compiled import CompiledModel, context_of
+from ._compiled import new_request
 from ._inference import Inference
 from ._outputs import Loans, OutputFrame
 from ._placement import HostPlacement
@@ -66,13 +64,13 @@ class InferRequest:
 
     def __init__(self, model: Any) -> None:
         self._inference = Inference(None)
-        native, known = _native_request(model)
+        native, known = new_request(model)
         compiled = known or native.get_compiled_model()
         self.input_ports: tuple[Port, ...] = ports_of("input", compiled.inputs)
         self.output_ports: tuple[Port, ...] = ports_of("output", compiled.outputs)
         self._by_name = ports_by_name(self.input_ports + self.output_ports)
         self._has_strings = any(port.element is None for port in self.output_ports)
-        self._bindings = _bindings_of(native, compiled, known)
+        self._bindings = bindings_of(native, compiled, known)
         self._loans = Loans()
         self._inference = Inference(
             native, known.submissions if known else None, self._bindings.flush_outputs
@@ -498,28 +496,3 @@ class InferRequest:
             self._inference.wait(0)
         else:
             raise BusyError("an inference is running: wait() for it, or use another InferRequest")
-
-
-def _native_request(model: Any) -> tuple[Any, CompiledModel | None]:
-    """The openvino.InferRequest, and its model if that knows its context."""
-    if isinstance(model, openvino.CompiledModel):
-        return model.create_infer_request(), model if isinstance(model, CompiledModel) else None
-    if isinstance(model, openvino.InferRequest):
-        return model, getattr(model, "made_by", None)
-    raise UnsupportedObjectError(
-        f"{type(model).__name__} is neither an openvino.CompiledModel nor an "
-        "openvino.InferRequest: compile the model first, samebytes_openvino.compile_model(model, "
-        "device)"
-    )
-
-
-def _bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bindings:
-    if set(compiled.get_property("EXECUTION_DEVICES")) == {"CPU"}:
-        return Bindings(native, None, HostPlacement("in place"))
-    context = known.context if known else context_of(compiled)
-    if context is None:
-        return Bindings(native, None, HostPlacement("unknown"))
-    # Not at the top: programs for the CPU need none of it.
-    from .._remote._placement import placement_rules
-
-    return Bindings(native, context, placement_rules(context, compiled))

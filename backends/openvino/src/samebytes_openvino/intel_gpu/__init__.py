@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from .._remote._errors import ForeignMemoryError, OpenVINOError, PropertyError, RegionError
+    from .._errors import ForeignMemoryError, OpenVINOError, PropertyError, RegionError
     from ._context import ClContext
     from ._d3d import D3DContext
     from ._memory import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
@@ -64,11 +64,11 @@ _HOME = {
     "D3DContext": "._d3d",
     "D3DSurface2DTensor": "._tensors",
     "FileDescriptor": "._memory",
-    "ForeignMemoryError": ".._remote._errors",
+    "ForeignMemoryError": ".._errors",
     "GpuTensor": "._tensors",
-    "OpenVINOError": ".._remote._errors",
-    "PropertyError": ".._remote._errors",
-    "RegionError": ".._remote._errors",
+    "OpenVINOError": ".._errors",
+    "PropertyError": ".._errors",
+    "RegionError": ".._errors",
     "SharedBufferHandle": "._memory",
     "USMTensor": "._tensors",
     "VAContext": "._va",

@@ -3,22 +3,34 @@
 
 Objects of another cl_context fail at inference, images of another format or size give wrong
 pictures, and a pointer with too little behind it lets kernels write into other memory.
+
+OpenVINO gives a region of a remote tensor the handle and properties of the whole. The plugin's
+inferences and copies use the right bytes; whoever asks for a handle, or maps the memory, would get
+those of the whole tensor. Python can ask for neither the offset nor whether a tensor is a region;
+but a region is smaller than its memory.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
-from samebytes import TensorInfo
-from samebytes.errors import UnsupportedObjectError
+from samebytes import Context, Tensor, TensorInfo
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import native_pointer
 
-from .._remote._errors import ForeignMemoryError, PropertyError
+from .._errors import ForeignMemoryError, PropertyError, RegionError
+from .._host._element_types import packed_nbytes
+from .._remote._pins import pinned
 from . import _opencl
-from ._abi import opencl as cl
+from . import _opencl_abi as cl
 from ._memory import ALIGNMENT
 
 __all__ = [
+    "IMAGES",
     "ON_LEVEL_ZERO",
+    "USM",
     "ZE",
     "check_buffer",
     "check_image",
@@ -27,8 +39,12 @@ __all__ = [
     "check_on_opencl",
     "check_plane",
     "check_usm",
+    "check_whole",
+    "cl_context_of",
     "cpu_va_size",
+    "handle_of",
     "is_image",
+    "may_be_region",
     "padded_size",
     "plane_size",
 ]
@@ -217,4 +233,78 @@ def _check_mem(mem: int, cl_context: int, wanted: int) -> None:
             "MEM_HANDLE",
             f"the cl_mem belongs to cl_context {context:#x}, but this context is of "
             f"{cl_context:#x}: make one from the other with ClContext.from_cl_context",
+        )
+
+
+def handle_of(given: Any, property_: str, what: str, key: str) -> int:
+    """A native handle as an int.
+
+    Args:
+        given: an int, a `ctypes.c_void_p`, a PyCapsule, an object of pyopencl's (with `int_ptr`),
+            or a context or tensor of samebytes.
+        property_: the property that will carry it, for errors.
+        what: its C type, for errors.
+        key: of the handle in samebytes objects.
+
+    Raises:
+        PropertyError: it is null.
+        UnsupportedObjectError: it is none of these.
+        UnknownNameError: the samebytes object has no such handle.
+    """
+    if isinstance(given, Context | Tensor):
+        handle = given.handle(key)
+    else:
+        handle = native_pointer(getattr(given, "int_ptr", given), f"{property_}: a {what}")
+    if handle == 0:
+        raise PropertyError(property_, f"this {what} is null")
+    if not 0 < handle < 1 << 64:
+        raise PropertyError(property_, f"{handle:#x} is not an address")
+    return handle
+
+
+IMAGES = ("OCL_IMAGE2D", "VA_SURFACE")
+USM = ("USM_USER_BUFFER", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER")
+
+
+def cl_context_of(context: Context) -> int:
+    """The cl_context of a GPU context; 0 where the plugin works on Level Zero and has none."""
+    try:
+        return context.handle("cl_context")
+    except UnknownNameError:
+        return 0
+
+
+def may_be_region(
+    native: Any, params: Mapping[str, int | str], info: TensorInfo, cl_context: int
+) -> bool:
+    """True if an openvino.RemoteTensor can be a region of another one.
+
+    A tensor that samebytes made, or wrapped as a whole, is not a region. Any other can be one if
+    its memory is larger than the tensor; Level Zero (a `cl_context` of 0) is not asked for that.
+    """
+    if pinned(native) is not None:
+        return False
+    if not cl_context:
+        return True
+    handle, kind = int(params["MEM_HANDLE"]), params["SHARED_MEM_TYPE"]
+    if kind in IMAGES:
+        width, height = _opencl.image_size(handle)
+        return info.shape[-3:-1] != (height, width)
+    nbytes = packed_nbytes(info.dtype, math.prod(info.shape)) if info.dtype.packed else info.nbytes
+    if kind in USM:
+        found = _opencl.allocation(cl_context, handle)
+        return found.kind != "unknown" and found.room(handle) > nbytes
+    return _opencl.mem_size(handle) > nbytes
+
+
+def check_whole(
+    native: Any, params: Mapping[str, int | str], info: TensorInfo, cl_context: int
+) -> None:
+    """Raise RegionError if an openvino.RemoteTensor can be a region of another one."""
+    if may_be_region(native, params, info, cl_context):
+        raise RegionError(
+            "this openvino.RemoteTensor is smaller than its memory, so it may be a region of "
+            "another one, and OpenVINO gives a region the handle of the whole: take the part of "
+            "the whole tensor's array or buffer, copy with tensor.map('cpu', copy=True), or, if "
+            "it is not a region, wrap it with context.wrap_tensor(native, whole=True)"
         )

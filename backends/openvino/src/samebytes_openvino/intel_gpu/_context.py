@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import openvino
 
 from samebytes import Context, FrameMeta, Tensor
-from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.errors import AmbiguousTargetError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import ContextRegistry, NativeStorage
 
-from .._remote._core import core_of
-from .._remote._errors import ForeignMemoryError, PropertyError, naming
+from .._core import core_of
+from .._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._pins import pin
 from .._remote._values import params_of
 from . import _devices, _opencl, _properties
-from ._arguments import handle_of
-from ._checks import ZE, check_object, check_on_opencl
+from ._checks import ZE, check_object, check_on_opencl, handle_of
 from ._creation import TensorMaker, nhwc
 from ._tensors import GpuFrame, GpuTensor
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from samebytes import ImageFormat
     from samebytes.plugins import FrameSays
 
-__all__ = ["CONTEXTS", "ClContext", "handle_or_none"]
+__all__ = ["CONTEXTS", "ClContext", "handle_or_none", "wrap"]
 
 # By what a context was made from: (cl_context, cl_device_id, queue or 0), or as VAContext says.
 CONTEXTS: ContextRegistry[ClContext] = ContextRegistry()
@@ -322,3 +321,22 @@ def _make(native: Any, core: Any, cl_context: int, device: int, queue: int) -> C
 
 def _is_default(context: ClContext, core: Any) -> bool:
     return _own_of_plugin(context.get(), core) is not None
+
+
+def wrap(native: Any) -> GpuTensor:
+    """A tensor over a remote tensor of the GPU plugin.
+
+    Its context is the living one over the same cl_context.
+
+    Raises:
+        AmbiguousTargetError: there are several: `ClContext.wrap_tensor` of the right one does it.
+        LayoutError: its elements are strings.
+    """
+    cl_context = int(params_of(native)["OCL_CONTEXT"])
+    living = [c for c in CONTEXTS.all() if c.handle(c.context_handle) == cl_context]
+    if len(living) > 1:
+        raise AmbiguousTargetError(
+            "an openvino.RemoteTensor", "openvino:GPU", [f"{c!r}.wrap_tensor" for c in living]
+        )
+    context = living[0] if living else ClContext.from_cl_context(cl_context)
+    return context.wrap_tensor(native)

@@ -13,15 +13,13 @@ from samebytes import Storage, TensorInfo
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import NativeStorage
 
+from .._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._context import RemoteContext
-from .._remote._errors import ForeignMemoryError, PropertyError, naming
-from .._remote._info import info_of
 from .._remote._pins import pin, pin_memory, pinned
 from .._remote._tensor import layout_of
-from .._remote._values import params_of
+from .._remote._values import info_of, params_of
 from . import _opencl, _properties
-from ._arguments import handle_of
-from ._checks import check_image, check_is_image, check_object
+from ._checks import check_image, check_is_image, check_object, handle_of
 from ._plans import Plan, cpu_plan, image_plan, plan_for
 from ._tensors import ClImage2DTensor, GpuTensor, USMTensor
 

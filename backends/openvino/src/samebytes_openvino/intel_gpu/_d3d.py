@@ -9,12 +9,12 @@ from typing import Any, cast
 
 from samebytes.errors import UnsupportedObjectError
 
-from .._remote._info import info_of
+from .._remote._values import info_of
 from . import _properties
-from ._arguments import handle_of
+from ._checks import handle_of
 from ._context import ClContext
-from ._maps import buffer_in, kind_of, surface_in
 from ._plans import Plan
+from ._properties import buffer_in, kind_of, surface_in
 from ._surfaces import context_over, surface_pair, surface_tensor
 from ._tensors import D3DBufferTensor, D3DSurface2DTensor, GpuTensor
 

@@ -9,7 +9,7 @@ from typing import Any
 from samebytes import Device
 from samebytes.errors import MissingDependencyError, UnknownNameError
 
-from .._remote._core import default_core
+from .._core import default_core
 
 __all__ = ["check_name", "device_of", "names"]
 

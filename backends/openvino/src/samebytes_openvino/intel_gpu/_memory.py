@@ -14,7 +14,7 @@ import numpy as np
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import data_address
 
-from .._remote._errors import PropertyError
+from .._errors import PropertyError
 
 __all__ = [
     "ALIGNMENT",

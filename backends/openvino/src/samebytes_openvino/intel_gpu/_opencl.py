@@ -18,7 +18,7 @@ from samebytes import Storage
 from samebytes.errors import MissingDependencyError, NativeError
 from samebytes.plugins import bind, bytes_at
 
-from ._abi import opencl as cl
+from . import _opencl_abi as cl
 
 __all__ = [
     "LIBRARY",

@@ -15,26 +15,26 @@ from samebytes import Tensor, TensorInfo
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import is_mapped
 
-from .._remote._errors import PropertyError
+from .._errors import PropertyError
 from . import _opencl, _properties
-from ._abi import opencl as cl
-from ._arguments import handle_of
+from . import _opencl_abi as cl
 from ._checks import (
     check_buffer,
     check_image,
     check_object,
     check_usm,
     cpu_va_size,
+    handle_of,
     is_image,
     padded_size,
 )
-from ._maps import kind_of, memory_in, pointer_in
 from ._memory import (
     FileDescriptor,
     SharedBufferHandle,
     VirtualAddressMemory,
     address_of,
 )
+from ._properties import kind_of, memory_in, pointer_in
 
 __all__ = [
     "Plan", "buffer_plan", "cpu_plan", "cpu_va_plan", "file_plan", "image_plan", "plan_for",

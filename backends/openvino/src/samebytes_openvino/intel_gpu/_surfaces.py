@@ -8,11 +8,10 @@ from typing import Any, TypeVar
 
 from samebytes import Storage
 
-from .._remote._core import core_of
-from .._remote._errors import PropertyError, naming
-from .._remote._info import info_of
+from .._core import core_of
+from .._errors import PropertyError, naming
 from .._remote._pins import pin
-from .._remote._values import params_of
+from .._remote._values import info_of, params_of
 from . import _devices, _opencl, _properties
 from ._checks import ZE, check_on_opencl, check_plane
 from ._context import CONTEXTS, ClContext

@@ -17,7 +17,7 @@ from samebytes.plugins import read_slot
 from .._remote._leases import Lease, Leftovers, native_of
 from .._remote._tensor import RemoteTensor, layout_of
 from . import _opencl
-from ._regions import IMAGES, USM, check_whole, cl_context_of
+from ._checks import IMAGES, USM, check_whole, cl_context_of
 
 __all__ = [
     "ClBufferTensor",

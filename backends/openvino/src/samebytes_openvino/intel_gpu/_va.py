@@ -17,12 +17,12 @@ from samebytes import Tensor
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import bind, bytes_at
 
-from .._remote._errors import OpenVINOError, PropertyError
+from .._errors import OpenVINOError, PropertyError
 from . import _opencl
-from ._arguments import handle_of
+from ._checks import handle_of
 from ._context import ClContext, handle_or_none
 from ._creation import nv12_planes
-from ._maps import surface_in
+from ._properties import surface_in
 from ._surfaces import context_over, surface_pair, surface_tensor
 from ._tensors import ClImage2DTensor, GpuTensor, VASurfaceTensor
 

@@ -17,15 +17,13 @@ import openvino
 from samebytes import Fd, TensorInfo
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
-from .._remote._errors import PropertyError
+from .._errors import PropertyError
 from . import _devices, _properties
-from ._arguments import handle_of
-from ._checks import ON_LEVEL_ZERO
+from ._checks import ON_LEVEL_ZERO, USM, handle_of
 from ._context import ClContext
-from ._maps import kind_of, memory_in, pointer_in
 from ._memory import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
 from ._plans import Plan, cpu_va_plan, file_plan
-from ._regions import USM
+from ._properties import kind_of, memory_in, pointer_in
 from ._tensors import GpuTensor
 
 __all__ = ["ZeContext", "ZeTensor"]

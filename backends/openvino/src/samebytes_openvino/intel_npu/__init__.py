@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from .._remote._errors import OpenVINOError, PropertyError, RegionError
+    from .._errors import OpenVINOError, PropertyError, RegionError
     from ._checks import check_static
     from ._context import ZeroContext
-    from ._kinds import FileDescriptor, MemType, TensorType
     from ._latency import Latency, LatencyReport, measure_latency
     from ._memory import ZeroMemory
     from ._properties import (
@@ -37,25 +36,26 @@ if TYPE_CHECKING:
         set_properties,
         validate,
     )
+    from ._remote_properties import FileDescriptor, MemType, TensorType
     from ._states import get_states, reset_states, set_states
     from ._tensor import ZeroBufferTensor
 
 _HOME = {
     "CompilationModeParams": "._properties",
-    "FileDescriptor": "._kinds",
+    "FileDescriptor": "._remote_properties",
     "Latency": "._latency",
     "LatencyReport": "._latency",
-    "MemType": "._kinds",
+    "MemType": "._remote_properties",
     "NpuPropertyError": "._properties",
     "NpuPropertyWarning": "._properties",
-    "OpenVINOError": ".._remote._errors",
+    "OpenVINOError": ".._errors",
     "PLATFORMS": "._properties",
     "PROPERTIES": "._properties",
     "Platform": "._properties",
     "Property": "._properties",
-    "PropertyError": ".._remote._errors",
-    "RegionError": ".._remote._errors",
-    "TensorType": "._kinds",
+    "PropertyError": ".._errors",
+    "RegionError": ".._errors",
+    "TensorType": "._remote_properties",
     "Stated": "._properties",
     "ZeroBufferTensor": "._tensor",
     "ZeroContext": "._context",

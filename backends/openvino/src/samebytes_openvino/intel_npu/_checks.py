@@ -18,8 +18,8 @@ from samebytes import TensorInfo, plugins
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import is_mapped
 
+from .._errors import PropertyError
 from .._host._element_types import packed_nbytes
-from .._remote._errors import PropertyError
 
 __all__ = [
     "WINDOWS",

@@ -14,22 +14,19 @@ from samebytes import Context, Frame, FrameMeta, ImageFormat, ImageInfo, Storage
 from samebytes.errors import AccessError, DeviceMismatchError, UnknownNameError
 from samebytes.plugins import ContextRegistry, NativeStorage, data_address
 
-from .._host._context import OPENVINO
-from .._host._tensor import OpenVINOTensor
+from .._core import core_of
+from .._errors import PropertyError, naming
+from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext
-from .._remote._core import core_of
-from .._remote._errors import PropertyError, naming
-from .._remote._info import info_of
-from .._remote._pins import pin, pin_memory
+from .._remote._pins import pin, pin_memory, pinned
 from .._remote._tensor import RemoteTensor
-from .._remote._values import params_of
+from .._remote._values import info_of, params_of
 from . import _checks
 from ._device import NPU, default_native, device_of, memory_of
 from ._host_pages import HostMemory, host_memory_of, mapped_file
 from ._imports import Imported, Imports, holding, tensor_in
-from ._kinds import FileDescriptor, MemType, TensorType
 from ._memory import ZeroMemory
-from ._remote_properties import as_properties, ask
+from ._remote_properties import FileDescriptor, MemType, TensorType, as_properties, ask
 from ._tensor import ZeroBufferTensor
 
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ if TYPE_CHECKING:
     from samebytes import Frame
     from samebytes.plugins import FrameSays
 
-__all__ = ["ZeroContext", "image_shape"]
+__all__ = ["ZeroContext", "image_shape", "wrap"]
 
 # By ze_context.
 _contexts: ContextRegistry[ZeroContext] = ContextRegistry()
@@ -446,3 +443,12 @@ def _check_may_write(known: Imported) -> None:
             "the NPU may only read these pages while they are in use as INPUT, as part of memory "
             "that is read-only: drop the tensors that were mapped from that memory first",
         )
+
+
+def wrap(native: Any) -> ZeroBufferTensor:
+    """The tensor over an openvino.RemoteTensor of the NPU plugin.
+
+    One that samebytes did not make may be a region of another: see `ZeroBufferTensor.as_`.
+    """
+    owner = pinned(native) or Storage()
+    return ZeroBufferTensor.borrowed(native, ZeroContext(), keep=owner)

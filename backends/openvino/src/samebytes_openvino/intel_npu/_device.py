@@ -8,7 +8,7 @@ from typing import Any
 from samebytes import Device
 from samebytes.errors import MissingDependencyError, NativeError
 
-from .._remote._errors import naming
+from .._errors import naming
 
 __all__ = ["NPU", "default_native", "device_of", "memory_of"]
 

@@ -15,9 +15,9 @@ from samebytes import Tensor
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import data_address
 
+from .._errors import PropertyError
 from .._host._layout import memory_of
-from .._remote._errors import PropertyError
-from ._kinds import FileDescriptor
+from ._remote_properties import FileDescriptor
 
 __all__ = ["HostMemory", "Pages", "host_memory_of", "mapped_file", "merged", "whole_pages"]
 

@@ -17,10 +17,10 @@ from typing import Any
 from samebytes import Storage, TensorInfo
 from samebytes.plugins import ImportCache, array_in, file_identity
 
+from .._errors import PropertyError
 from .._host._layout import carried_tensor
 from .._host._pinned import PinnedTensor
-from .._remote._errors import PropertyError
-from ._kinds import TensorType
+from ._remote_properties import TensorType
 
 __all__ = ["Imported", "holding", "tensor_in"]
 

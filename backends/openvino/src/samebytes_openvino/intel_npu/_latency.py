@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from .._remote._core import core_of
-from .._request._compiled import read_model
+from .._core import core_of, read_model
 from ._checks import check_static
 from ._properties import validate
 

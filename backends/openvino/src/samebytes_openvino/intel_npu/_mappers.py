@@ -24,15 +24,15 @@ from samebytes.errors import (
 from samebytes.formats import is_linear_modifier
 from samebytes.plugins import Refused, data_address
 
+from .._errors import RegionError
 from .._host._element_types import element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
-from .._remote._errors import RegionError
 from ._checks import tensor_nbytes
 from ._context import ZeroContext, image_shape
 from ._host_pages import Pages, merged, whole_pages
 from ._imports import Imported, holding, tensor_in
-from ._kinds import TensorType
+from ._remote_properties import TensorType
 from ._tensor import REGION, ZeroBufferTensor, check_copyable, host_memory, may_be_region
 
 __all__ = [

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._remote._errors import PropertyError
-from .._remote._info import info_of
+from .._errors import PropertyError
+from .._remote._values import info_of
 from . import _checks
 from ._imports import Imported, holding, tensor_in
 from ._tensor import ZeroBufferTensor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the arguments of `ZeroContext.create_tensor` to OpenVINO's map of properties.
+"""The kinds of memory of `ZeroContext.create_tensor`, and OpenVINO's map of properties for each.
 
 The keys are those of openvino/runtime/intel_npu/remote_properties.hpp; the maps are those that
 the wrapper class of openvino/runtime/intel_npu/level_zero/level_zero.hpp builds.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -18,12 +19,11 @@ import numpy as np
 from samebytes import Fd, Tensor
 from samebytes.errors import UnknownNameError
 
-from .._remote._errors import PropertyError
+from .._errors import PropertyError
 from .._remote._values import pointer
 from ._checks import WINDOWS
-from ._kinds import FileDescriptor, MemType, TensorType
 
-__all__ = ["Asked", "as_properties", "ask"]
+__all__ = ["Asked", "FileDescriptor", "MemType", "TensorType", "as_properties", "ask"]
 
 E = TypeVar("E", bound=enum.Enum)
 
@@ -130,3 +130,41 @@ def _member(kind: type[E], property_: str, value: Any) -> E:
         return kind[value]
     except KeyError:
         raise UnknownNameError(f"value of {property_}", str(value), kind.__members__) from None
+
+
+# The enumerations of openvino/runtime/intel_npu/remote_properties.hpp. Properties take the names.
+class MemType(enum.Enum):
+    """The origin of a remote tensor's memory."""
+
+    L0_INTERNAL_BUF = "L0_INTERNAL_BUF"
+    """Level Zero memory that the plugin allocates. It cannot be exported."""
+    SHARED_BUF = "SHARED_BUF"
+    """A DMA-BUF file descriptor on Linux, an NT handle on Windows."""
+    MMAPED_FILE = "MMAPED_FILE"
+    """A part of a file."""
+    CPU_VA = "CPU_VA"
+    """Whole pages of the application's own memory."""
+
+
+class TensorType(enum.Enum):
+    """The purpose of a remote tensor."""
+
+    INPUT = "INPUT"
+    """The device only reads it. The memory is write-combined: slow to read for the CPU."""
+    OUTPUT = "OUTPUT"
+    """The device writes it."""
+    BINDED = "BINDED"
+    """Both."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileDescriptor:
+    """A part of a file, for `ZeroContext.create_tensor`.
+
+    Attributes:
+        path: of the file.
+        offset: of the tensor's first byte; a multiple of the page size.
+    """
+
+    path: str | os.PathLike[str]
+    offset: int = 0

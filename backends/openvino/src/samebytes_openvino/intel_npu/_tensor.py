@@ -12,16 +12,16 @@ from samebytes import Storage, TensorInfo
 from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
 from samebytes.plugins import array_in, data_address
 
+from .._errors import RegionError
 from .._host._element_types import element_type, from_element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from .._remote._conversion import as_tensor
-from .._remote._errors import RegionError
 from .._remote._pins import pin, pinned
 from .._remote._tensor import RemoteTensor
 from . import _checks
 from ._imports import Imported
-from ._kinds import MemType, TensorType
+from ._remote_properties import MemType, TensorType
 
 __all__ = ["REGION", "ZeroBufferTensor", "check_copyable", "host_memory", "may_be_region"]
 

@@ -13,10 +13,9 @@ from typing import Any
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
-from ..._remote._errors import naming
-from ._mode_params import CompilationModeParams
+from ..._errors import naming
 from ._table import PROPERTIES, Property
-from ._values import Choice, NpuPropertyError, NpuPropertyWarning, plain
+from ._values import Choice, CompilationModeParams, NpuPropertyError, NpuPropertyWarning, plain
 
 __all__ = ["check_tiles", "find_property", "get_properties", "set_properties", "validate"]
 

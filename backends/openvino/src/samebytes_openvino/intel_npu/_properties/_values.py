@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types of the properties' values: what they accept, and how OpenVINO takes and gives them."""
+"""The types of the properties' values: what they accept, and how OpenVINO takes and gives them.
+
+The plugin does not check NPU_COMPILATION_MODE_PARAMS, the parameters of the compiler.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,16 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from samebytes.errors import SamebytesError
+from samebytes.errors import SamebytesError, UnknownNameError
+
+if TYPE_CHECKING:
+    from typing import Self
 
 __all__ = [
     "Choice",
+    "CompilationModeParams",
     "Flag",
     "Kind",
     "NpuPropertyError",
@@ -196,8 +203,6 @@ class Params(Kind):
 
     def checked(self, value: Any) -> str:
         """The text, whose keys and values are checked."""
-        from ._mode_params import CompilationModeParams
-
         if isinstance(value, str):
             value = CompilationModeParams.parse(value)
         if not isinstance(value, CompilationModeParams):
@@ -222,3 +227,69 @@ def plain(value: Any) -> Any:
     if hasattr(value, "domain"):  # openvino.properties.device.PCIInfo
         return f"{value.domain:04x}:{value.bus:02x}:{value.device:02x}.{value.function:x}"
     return value
+
+
+_KEY = "NPU_COMPILATION_MODE_PARAMS"
+_FIELDS = {
+    "optimization-level": "optimization_level",
+    "performance-hint-override": "performance_hint_override",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CompilationModeParams:
+    """The optimisation settings of the compiler. `str()` gives the text for the property.
+
+    Attributes:
+        optimization_level: 0 compiles fast with fewer passes; 1, the default, balances; 2 prefers
+            performance, and may compile long.
+        performance_hint_override: "efficiency", the default, or "latency", which prefers
+            performance over power. Only with PERFORMANCE_HINT: LATENCY.
+
+    Raises:
+        NpuPropertyError: a value that the compiler does not have.
+    """
+
+    optimization_level: Literal[0, 1, 2] | None = None
+    performance_hint_override: Literal["efficiency", "latency"] | None = None
+
+    def __post_init__(self) -> None:
+        self._check("optimization-level", self.optimization_level, (0, 1, 2))
+        self._check(
+            "performance-hint-override",
+            self.performance_hint_override,
+            ("efficiency", "latency"),
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The parameters of a text like "optimization-level=1 performance-hint-override=latency".
+
+        Args:
+            text: keys and values with "=" between, separated by spaces.
+
+        Raises:
+            UnknownNameError: a key that the document does not have.
+            NpuPropertyError: it is not a text of keys and values, or a key comes twice.
+        """
+        found: dict[str, str | int] = {}
+        for item in text.split():
+            key, equals, value = item.partition("=")
+            if not equals or not value:
+                raise NpuPropertyError(_KEY, text, f"{item!r} is not name=value")
+            if key not in _FIELDS:
+                raise UnknownNameError("parameter of the NPU compiler", key, _FIELDS)
+            if _FIELDS[key] in found:
+                raise NpuPropertyError(_KEY, text, f"{key} is given twice")
+            is_number = key == "optimization-level" and value.isdecimal()
+            found[_FIELDS[key]] = int(value) if is_number else value
+        return cls(**found)  # type: ignore[arg-type]  # checked by __post_init__
+
+    def _check(self, key: str, value: object, allowed: tuple[object, ...]) -> None:
+        if value is not None and (isinstance(value, bool) or value not in allowed):
+            choices = ", ".join(map(str, allowed))
+            raise NpuPropertyError(_KEY, value, f"{key} takes {choices}, not {value!r}")
+
+    def __str__(self) -> str:
+        pairs = ((key, getattr(self, name)) for key, name in _FIELDS.items())
+        return " ".join(f"{key}={value}" for key, value in pairs if value is not None)

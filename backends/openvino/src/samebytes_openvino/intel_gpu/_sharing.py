@@ -15,18 +15,15 @@ from samebytes import Access, Context, DType, Storage, Tensor, TensorInfo
 from samebytes.errors import NativeError, UnknownNameError
 from samebytes.plugins import Refused, count_copy, data_address, ordering_queue
 
+from .._errors import ForeignMemoryError, PropertyError, RegionError, naming
 from .._host._element_types import element_type, packed_nbytes
 from .._host._layout import carried_tensor, layout_of, memory_of, tensor_over
-from .._remote._errors import ForeignMemoryError, PropertyError, RegionError, naming
-from .._remote._info import info_of
-from .._remote._values import params_of
+from .._remote._values import info_of, params_of
 from . import _opencl, _properties
-from ._arguments import handle_of
-from ._checks import check_object, padded_size
+from ._checks import USM, check_object, handle_of, padded_size
 from ._context import ClContext, handle_or_none
 from ._memory import VirtualAddressMemory
 from ._plans import Plan, buffer_plan, image_plan, usm_plan
-from ._regions import USM
 from ._tensors import GpuTensor, array_over, host_memory
 
 __all__ = [

@@ -13,13 +13,13 @@ from samebytes import Frame, Tensor
 from .._request._request import InferRequest
 from ._runners import Request
 
-__all__ = ["Flight", "Line"]
+__all__ = ["Batch", "Batches"]
 
 _OBEYED = ("color_range", "color_matrix", "rotation", "mirrored")
 
 
 @dataclass(slots=True)
-class Flight:
+class Batch:
     """A batch whose inference was started. It holds the frames, and the request their memory.
 
     Attributes:
@@ -32,7 +32,7 @@ class Flight:
     results: list[dict[str, Tensor]] | None
 
 
-class Line:
+class Batches:
     """The inferences of one thread.
 
     A batch is started when it is full, when a frame of another layout or meaning comes, and when a
@@ -49,8 +49,8 @@ class Line:
     def __init__(
         self,
         make: Callable[[Frame[Any]], Request],
-        begin: Callable[[Request, list[Frame[Any]]], Flight],
-        finish: Callable[[Flight], None],
+        begin: Callable[[Request, list[Frame[Any]]], Batch],
+        finish: Callable[[Batch], None],
         requests: int,
         batch: int,
     ) -> None:
@@ -60,7 +60,7 @@ class Line:
         self._requests = requests
         self._batch = batch
         self._filling: list[Frame[Any]] = []
-        self._under_way: deque[Flight] = deque()
+        self._under_way: deque[Batch] = deque()
         self._idle: dict[bool, list[Request]] = {True: [], False: []}
         self._made = 0
         # Of an inference that has ended: whoever takes them may stop in the middle.
@@ -68,7 +68,7 @@ class Line:
 
     def __len__(self) -> int:
         """The number of frames that have come in and not gone on yet."""
-        under_way = sum(len(flight.frames) for flight in self._under_way)
+        under_way = sum(len(batch.frames) for batch in self._under_way)
         return len(self._filling) + under_way + len(self._giving)
 
     def put(self, frame: Frame[Any]) -> Iterator[Frame[Any]]:
@@ -103,7 +103,7 @@ class Line:
         """Release all requests, and the frames that they hold. Waits for those that run."""
         self._filling.clear()
         self._giving.clear()
-        requests = [flight.request for flight in self._under_way]
+        requests = [batch.request for batch in self._under_way]
         self._under_way.clear()
         for idle in self._idle.values():
             requests += idle
@@ -137,13 +137,13 @@ class Line:
         return request
 
     def _end_first(self) -> Iterator[Frame[Any]]:
-        flight = self._under_way.popleft()
+        batch = self._under_way.popleft()
         try:
-            self._finish(flight)
+            self._finish(batch)
         finally:
-            self._idle[_is_image(flight.frames[0])].append(flight.request)
-        self._giving.extend(flight.frames)
-        flight.frames.clear()
+            self._idle[_is_image(batch.frames[0])].append(batch.request)
+        self._giving.extend(batch.frames)
+        batch.frames.clear()
         while self._giving:
             yield self._giving.popleft()
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of openvino.infer that say which frame, or which parameter, is at fault."""
+"""The checks of openvino.infer, whose errors say which parameter or which frame is at fault."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from samebytes import Frame
-from samebytes.elements import Transform
+from samebytes.elements import FrameInfo, Transform
 from samebytes.errors import ElementError, LayoutError, MetadataError, ParameterError
 from samebytes.metadata import SourceIdentifier, find
 
 from .._image._joined import check_batch, identity
 
-__all__ = ["check_batch_of", "failed"]
+__all__ = ["check_batch_of", "check_kept", "failed", "resized_regions"]
 
 
 def failed(element: Transform, frame: Frame[Any], what: str) -> ElementError:
@@ -26,6 +26,24 @@ def failed(element: Transform, frame: Frame[Any], what: str) -> ElementError:
         element.name, what, stream=_stream_of(frame), pts=frame.meta.pts,
         parameters=element.changed_parameters,
     )  # fmt: skip
+
+
+def resized_regions(element: Transform, name: str) -> ParameterError:
+    """The error of a parameter that resizes whole frames, where regions of them are seen."""
+    return ParameterError(
+        element.name, name, getattr(element, name), "left out with regions=",
+        says=f"parameter {name!r} is of whole frames, and pixels of regions= are chosen inside "
+        f"the model: leave {name}= out",
+    )  # fmt: skip
+
+
+def check_kept(given: FrameInfo, kept: int) -> None:
+    """Raise ValueError if as many frames are kept under way as the source's pool has."""
+    if given.pool is not None and kept >= given.pool:
+        raise ValueError(
+            f"it keeps up to {kept} frames, and the source has only {given.pool}: use a "
+            "smaller batch= or requests="
+        )
 
 
 def check_batch_of(element: Transform, model: Any, batch: int, of_tensors: bool) -> None:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of remote contexts and tensors."""
+"""Errors of OpenVINO's: of its remote contexts and tensors, and of requests that are in use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 
 from samebytes.errors import (
+    BusyError,
     DeviceMismatchError,
     LayoutError,
     NativeError,
@@ -14,10 +16,12 @@ from samebytes.errors import (
 )
 
 __all__ = [
+    "REPORTING_BUSY",
     "ForeignMemoryError",
     "OpenVINOError",
     "PropertyError",
     "RegionError",
+    "check_busy",
     "last_line",
     "naming",
 ]
@@ -85,3 +89,42 @@ def last_line(error: Exception) -> str:
     """The cause of an error of OpenVINO's: the last line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else "no message"
+
+
+# What ov::Busy says, which Python gets as a plain RuntimeError: src/inference/src/dev/
+# iasync_infer_request.cpp of OpenVINO.
+_NATIVE_MESSAGE = "Infer Request is busy"
+
+
+def check_busy(error: RuntimeError) -> None:
+    """Raise BusyError from OpenVINO's error, if it means that the request is in use."""
+    if _NATIVE_MESSAGE in str(error):
+        raise BusyError(
+            "another thread is running an inference on this InferRequest: use one request for "
+            "each thread, or let the threads take turns with a lock"
+        ) from error
+
+
+class _ReportingBusy:
+    """`with REPORTING_BUSY:` around calls of an openvino.InferRequest.
+
+    Raises:
+        BusyError: another thread runs an inference on it.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, RuntimeError):
+            check_busy(error)
+
+
+REPORTING_BUSY = _ReportingBusy()
