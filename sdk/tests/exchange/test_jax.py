@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import samebytes
+from samebytes._cli import main
 from samebytes._dtypes import dtype
 from samebytes._exchange import from_foreign
-from samebytes.errors import ExportError
+from samebytes.errors import ExportError, UnknownNameError
 
 jax: Any = pytest.importorskip("jax", reason="missing package jax: pip install jax")
 
@@ -42,6 +43,28 @@ def test_jax_uses_an_aligned_export_in_place(exporter: Callable[..., Any], name:
     x = jax.dlpack.from_dlpack(exporter(a, d))
     assert str(x.dtype) == name
     assert x.unsafe_buffer_pointer() == a.ctypes.data
+
+
+@pytest.mark.parametrize("offset", [0, 16, 32, 64, 128])
+def test_jax_copies_what_does_not_begin_at_64_bytes(offset: int) -> None:
+    """It says so by no error: who needs the same bytes asks for copy=False."""
+    whole = samebytes.context("cpu").allocate((4096,))
+    part = samebytes.tensor(whole.native[offset : offset + 256])
+    taken = jax.dlpack.from_dlpack(part)
+    in_place = taken.unsafe_buffer_pointer() == part.handle("data")
+    assert in_place == (offset % 64 == 0)
+    if not in_place:
+        with pytest.raises(ValueError, match="64"):
+            jax.dlpack.from_dlpack(part, copy=False)
+
+
+def test_the_route_to_jax_and_the_doctor_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UnknownNameError, match="does not begin at a multiple of 64 bytes"):
+        samebytes.route("cpu", "jax")
+    assert main(["doctor", "cpu"]) == 0
+    assert "which copies memory of the CPU that does not begin at a multiple of 64 bytes" in (
+        capsys.readouterr().out
+    )
 
 
 def read_only() -> np.ndarray[Any, Any]:

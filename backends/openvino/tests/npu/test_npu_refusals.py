@@ -50,6 +50,23 @@ def test_no_device_writes_to_memory_made_as_input(
         assert (y.host_array() == 6).all()
 
 
+def test_one_buffer_is_input_and_output_for_who_asks(
+    npu: Any, shared: Any, doubling: Callable[..., Any]
+) -> None:
+    """Software alone: it does not enforce what Intel's driver makes read-only for the device."""
+    fd = shared(N).fd
+    x = npu.create_tensor("uint8", (1, N), fd, tensor_type=TensorType.INPUT)
+    with pytest.raises(PropertyError, match="beside_input=True"):
+        npu.create_tensor("uint8", (1, N), fd, tensor_type=TensorType.OUTPUT)
+    y = npu.create_tensor("uint8", (1, N), fd, tensor_type=TensorType.OUTPUT, beside_input=True)
+    x.host_array()[...] = 3
+    request = InferRequest(compile_model(doubling((1, N)), npu))
+    request.set_output_tensor(0, y)
+    request.infer(x)
+    assert (y.host_array() == 6).all()
+    assert (x.host_array() == 6).all()  # the same bytes
+
+
 def test_addresses_without_memory(npu: Any) -> None:
     for address in (0x7FFF_0000_0000, ctypes.c_void_p(0x7FFF_0000_0000)):
         with pytest.raises(PropertyError, match="no 4096 bytes of memory of this process"):

@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
+from .._cpu.consumers import particular_consumers
 from .._plugins.discovery import listed
 from .._plugins.probe import Examination, examine_all, find
 from .._plugins.tables import PluginRecord
@@ -74,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     records = [find(name) for name in options.names] or _all()
     with shown_steps("probing") as show:
         found = examine_all(records, options.timeout, show)
-    findings = list(map(_Finding, records, found))
+    findings = [_Finding(r, _with_consumers(r, e)) for r, e in zip(records, found, strict=True)]
     if options.json:
         print(json.dumps({**_machine(), "plugins": list(map(_as_dict, findings))}, indent=2))
     else:
@@ -82,6 +83,13 @@ def run(options: argparse.Namespace) -> int:
     # What the user switched off is not a fault, unless it is asked for by its name.
     judged = [f for f in findings if options.names or not f.record.disabled]
     return 0 if all(f.examination.result.usable for f in judged) else 1
+
+
+def _with_consumers(record: PluginRecord, found: Examination) -> Examination:
+    """The findings on memory of the CPU with those on libraries that use it."""
+    if record.name != "cpu":
+        return found
+    return replace(found, result=replace(found.result, details=particular_consumers()))
 
 
 def _all() -> list[PluginRecord]:

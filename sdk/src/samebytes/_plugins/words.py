@@ -37,7 +37,8 @@ _MEANT = {
 _ARRAYS = {
     "tensor.native is a numpy.ndarray": "numpy np ndarray array host ram memory memoryview buffer",
     "then torch.from_dlpack(tensor)": "torch pytorch",
-    "then jax.dlpack.from_dlpack(tensor)": "jax jnp",
+    "then jax.dlpack.from_dlpack(tensor), which copies memory that does not begin at a multiple of "
+    "64 bytes": "jax jnp",
     "then numpy.asarray(tensor) or the library's from_dlpack(tensor)": "tensorflow tf dlpack onnx "
     "onnxruntime paddle mxnet pil pillow",
 }

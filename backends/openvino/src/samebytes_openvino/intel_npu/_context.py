@@ -130,6 +130,8 @@ class ZeroContext(RemoteContext):
         shared_buffer: Any = None,
         mem_type: MemType | str | None = None,
         tensor_type: TensorType | str | None = None,
+        *,
+        beside_input: bool = False,
     ) -> ZeroBufferTensor:
         """A remote tensor over existing memory, or over new memory.
 
@@ -143,6 +145,11 @@ class ZeroContext(RemoteContext):
                 memory that the plugin allocates.
             mem_type: what `shared_buffer` is, where its type does not say.
             tensor_type: what it is for; INPUT for files, else BINDED.
+            beside_input: make a tensor that the device writes over a buffer that is in use as
+                INPUT too, which is refused otherwise. Intel's Linux driver imports a buffer for
+                INPUT so that the device may only read it (linux-npu-driver); what becomes of a
+                second import for writing, your driver decides, and the order of reading and
+                writing is yours.
 
         A descriptor stays the caller's and may be closed at once: the driver holds the memory.
         Buffers are held by the tensor. Memory behind an address must outlive it.
@@ -165,7 +172,7 @@ class ZeroContext(RemoteContext):
         nbytes, handle, readonly, keep = _checks.tensor_nbytes(info), None, False, None
         if kind is MemType.SHARED_BUF:
             handle = self._shared_handle(asked.shared, nbytes)
-            if use is not TensorType.INPUT:
+            if use is not TensorType.INPUT and not beside_input:
                 self.check_not_input(handle)
         elif kind is MemType.CPU_VA:
             memory = host_memory_of(asked.shared)
@@ -174,7 +181,7 @@ class ZeroContext(RemoteContext):
             _checks.check_pages(memory.address, nbytes)
             if memory.nbytes is None:
                 _checks.check_mapped(memory.address, nbytes, use is not TensorType.INPUT)
-            if use is not TensorType.INPUT:
+            if use is not TensorType.INPUT and not beside_input:
                 self.check_pages_not_input(memory.address, nbytes)
             handle, readonly, keep = memory.address, memory.readonly, memory.keep
         native = self._create(element, extents, as_properties(kind, use, handle))

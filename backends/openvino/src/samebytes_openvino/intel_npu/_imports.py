@@ -110,7 +110,7 @@ class Imports(ImportCache[Imported]):
         raise PropertyError(
             "TENSOR_TYPE",
             "the NPU may only read this buffer while it is in use as INPUT: drop the tensors that "
-            "were made as INPUT over it first",
+            "were made as INPUT over it first, or pass beside_input=True to create_tensor()",
         )
 
 
