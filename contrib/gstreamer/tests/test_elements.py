@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from itertools import product
@@ -51,6 +53,28 @@ def test_frames_of_the_cpu_are_lent_to_the_sink(tmp_path: Path) -> None:
     el.Pipeline(frames, sink(f"filesink location={written}")).run()
     assert [written.read_bytes()[64 * 48 * n] for n in range(3)] == [0, 10, 20]
     assert sb.stats().copies == 0
+
+
+def test_a_program_that_had_an_appsink_of_its_own_before() -> None:
+    """PyGObject makes the classes of these elements once, without GstApp's methods if that is not
+    imported yet: programs that pull by signals do not import it.
+    """
+    child = f"""
+import gi
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+Gst.init([])
+own = Gst.parse_launch("appsrc name=source ! appsink name=sink")
+assert not hasattr(own.get_by_name("sink"), "try_pull_sample")
+assert not hasattr(own.get_by_name("source"), "end_of_stream")
+import samebytes.elements as el
+source = el.create("gstreamer.source", "videotestsrc num-buffers=7 ! {GRAY}", access="rw")
+print(el.Pipeline(source, el.create("gstreamer.sink", "fakesink")).run()[-1].frames_in)
+"""
+    made = subprocess.run(
+        [sys.executable, "-c", child], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert made.stdout == "7\n", made.stderr
 
 
 @pytest.mark.parametrize("threads", [0, 1])

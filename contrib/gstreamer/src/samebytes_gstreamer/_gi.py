@@ -45,7 +45,8 @@ for _namespace in ("Gst", "GstApp", "GstAudio", "GstBase", "GstVideo"):
         raise MissingDependencyError("gstreamer", f"{_namespace}-1.0.typelib", TYPELIBS) from error
 
 try:
-    # With GstApp, appsink and appsrc have their methods.
+    # An appsink or appsrc that a program made before this has none of GstApp's methods, nor have
+    # those made after it: signals and properties serve.
     from gi.repository import GLib, GObject, Gst, GstApp, GstAudio, GstBase, GstVideo
 except ImportError as error:
     raise MissingDependencyError("gstreamer", f"GStreamer ({error})", TYPELIBS) from error

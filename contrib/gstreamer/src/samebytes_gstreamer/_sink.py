@@ -172,7 +172,7 @@ class GStreamerSink:
         if not self._ended:
             self._ended = True
             self._pipeline.check_open()
-            self._source.end_of_stream()
+            self._source.emit("end-of-stream")
 
     def close(self) -> None:
         """End the stream, wait until the pipeline has done with it, and stop it.
@@ -224,13 +224,13 @@ class GStreamerSink:
 
     def _waiting(self) -> int:
         """The number of frames that wait to be taken, if writing was interrupted; else 0."""
-        return self._source.get_current_level_buffers() if self._interrupted else 0
+        return self._source.get_property("current-level-buffers") if self._interrupted else 0
 
     def _wait_for_room(self, timeout: float) -> None:
         deadline = Deadline(timeout, "the pipeline took no frame")
         self._pipeline.check_bus()
         while not (self._pipeline.ended or self._interrupted) and (
-            self._source.get_current_level_buffers() >= self._max_buffers
+            self._source.get_property("current-level-buffers") >= self._max_buffers
         ):
             self._pipeline.check_bus(wait=deadline.step())
         if self._interrupted:

@@ -150,13 +150,13 @@ class GStreamerSource:
             self._pipeline.check_bus()
             if self._interrupted:
                 return None
-            if self._sink.is_eos():
+            if self._sink.get_property("eos"):
                 self._ended = True
                 return None  # the appsink keeps the last sample until it is stopped
         buffer, caps = sample.get_buffer(), sample.get_caps()
         del sample
         # What came before the pipeline played, the appsink keeps apart until somebody takes it.
-        self._sink.try_pull_preroll(0)
+        self._sink.emit("try-pull-preroll", 0)
         self._let_go()
         # The appsink keeps the sample it gave until it gives another.
         self._taken = pointer_of(buffer)
@@ -176,7 +176,7 @@ class GStreamerSource:
         self._pipeline.interrupt()
 
     def _pull(self, seconds: float) -> Any:
-        return self._sink.try_pull_sample(int(seconds * Gst.SECOND))
+        return self._sink.emit("try-pull-sample", int(seconds * Gst.SECOND))
 
     def _wait_until_writable(self, frame: GStreamerFrame, deadline: Deadline) -> None:
         try:
