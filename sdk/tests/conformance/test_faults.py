@@ -115,6 +115,7 @@ DECLARATIONS = {
     "a hook that raises": "unexpected keyword argument",
     "a misspelt type": "native type 'toy_framework.buffer'",
 }
+MISTAKE = "a mistake in each mapping"
 # With these nothing works: what must notice them is run alone.
 FATAL = ("a misspelt type", "a wrong declaration")
 ALL_FAULTS = {**FAULTS, **CHIP_FAULTS, **FRAME_FAULTS, **PLANE_FAULTS}
@@ -152,9 +153,8 @@ def test_a_fault_is_noticed(fault: str, outcomes: Outcomes) -> None:
 @pytest.fixture(scope="module")
 def declared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
     suites = "TestContext or TestTensor or TestCpuToToy"
-    with trying(
-        "toy", dict.fromkeys(DECLARATIONS, suites), tmp_path_factory.mktemp("toy")
-    ) as tried:
+    selections = {**dict.fromkeys(DECLARATIONS, suites), MISTAKE: "TestCpuToToy"}
+    with trying("toy", selections, tmp_path_factory.mktemp("toy")) as tried:
         yield tried
 
 
@@ -169,3 +169,14 @@ def test_a_broken_declaration_fails_once(fault: str, declared: Outcomes) -> None
     skipped = re.search(r"(\d+) skipped", outcome.output)
     assert skipped is not None, outcome.output
     assert int(skipped[1]) > 40, outcome.output
+
+
+def test_a_mistake_in_each_mapping_fails_once(declared: Outcomes) -> None:
+    outcome = declared.of(MISTAKE)
+    assert outcome.status == 1, outcome.output
+    assert len(outcome.failed) == 1, outcome.output
+    assert "NameError: name 'Bufer' is not defined" in outcome.output
+    assert " passed" not in outcome.output, outcome.output
+    skipped = re.search(r"(\d+) skipped", outcome.output)
+    assert skipped is not None, outcome.output
+    assert int(skipped[1]) > 20, outcome.output

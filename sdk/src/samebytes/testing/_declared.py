@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin whose declarations are broken fails one test, with the cause; the others are skipped."""
+"""A plugin that cannot be used at all fails one test, with the cause; the others are skipped.
+
+So it is where a declaration is wrong, and where not even a first object can be made and mapped.
+"""
 
 from __future__ import annotations
+
+import traceback
 
 import pytest
 
@@ -18,10 +23,14 @@ __all__ = ["Declared"]
 _CAUSES = pytest.StashKey[dict[tuple[str, ...], str | None]]()
 # The causes that a test has failed with, and its name.
 _REPORTED = pytest.StashKey[dict[str, str]]()
+# Of each suite: what its first object or mapping raised, as a place and words, or None.
+_FIRST = pytest.StashKey[dict[type, str | None]]()
+# The mistakes of a program. Other errors may be of this machine, which tests say themselves.
+_MISTAKES = (AttributeError, LookupError, NameError, TypeError)
 
 
 class Declared:
-    """The base of all suites of memory: faulty declarations fail one test, and skip the rest."""
+    """The base of all suites of memory: what breaks all tests fails one, and skips the others."""
 
     @pytest.fixture(autouse=True)
     def _declarations(self, request: pytest.FixtureRequest) -> None:
@@ -47,6 +56,45 @@ class Declared:
             f"tests of {' and '.join(nodes)} are skipped. `samebytes doctor` shows the plugin.",
             pytrace=False,
         )
+
+    @pytest.fixture(autouse=True)
+    def _first_object(self, request: pytest.FixtureRequest, _declarations: None) -> None:
+        """Fail the first test if no object can be made and mapped at all, and skip the rest."""
+        tried = request.session.stash.setdefault(_FIRST, {})
+        reported = request.session.stash.setdefault(_REPORTED, {})
+        if type(self) not in tried:
+            error = self._mistake()
+            tried[type(self)] = None if error is None else _place_of(error)
+            cause = tried[type(self)]
+            if error is not None and cause is not None and cause not in reported:
+                reported[cause] = request.node.nodeid
+                error.add_note(
+                    "Not even one object can be made and mapped: the other tests are skipped."
+                )
+                raise error
+        cause = tried[type(self)]
+        if cause is not None:
+            pytest.skip(f"no object can be made and mapped: see {reported[cause]}")
+
+    def _mistake(self) -> Exception | None:
+        """The exception of a program with a mistake that the first object or mapping raises."""
+        try:
+            self._make_and_map()
+        except SamebytesError:
+            return None  # a refusal, which may be right
+        except _MISTAKES as error:
+            return error
+        except Exception:
+            return None  # a device or a driver's, perhaps: tests say what they need
+        return None
+
+    def _make_and_map(self) -> None:
+        """Make the first of the suite's objects, and map it as the suite does."""
+
+
+def _place_of(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{last.filename}:{last.lineno}: {type(error).__name__}: {error}"
 
 
 def _cause(nodes: tuple[str, ...]) -> str | None:

@@ -214,6 +214,8 @@ class CpuToToy(MemoryMapper):
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         array = item.native
+        if FAULT == "a mistake in each mapping":
+            raise NameError("name 'Bufer' is not defined")
         if not array.flags.c_contiguous:
             raise Refused("a Buffer has no gaps")
         if FAULT == "a silent copy":
