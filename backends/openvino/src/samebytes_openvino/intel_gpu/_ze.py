@@ -74,7 +74,7 @@ class ZeContext(ClContext):
         """The context over an openvino.RemoteContext whose CONTEXT_TYPE is ZE.
 
         Args:
-            native: the openvino.RemoteContext.
+            native: the openvino.RemoteContext, which is held.
             core: the openvino.Core that it is of.
             ze_context: its OCL_CONTEXT.
         """
