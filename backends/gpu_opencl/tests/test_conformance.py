@@ -96,6 +96,11 @@ class BufferMemory(DeviceMemory):
         info = self.layout(native)
         return np.ndarray(info.shape, info.dtype.carrier, data, 0, info.strides)
 
+    def region(self, native: Any, begin: int, end: int) -> Any:
+        # buffer[1:4] are bytes, which know no rows; and they may not begin just anywhere, which
+        # NVIDIA's OpenCL does not refuse.
+        return None
+
     def handle_of(self, native: Any) -> int:
         handle: int = native.int_ptr
         return handle
