@@ -21,8 +21,9 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_ffmpeg
 from samebytes import Frame
-from samebytes.errors import PoolTimeoutError
+from samebytes.errors import ElementError, PoolTimeoutError
 from samebytes_ffmpeg import FFmpegSource
+from samebytes_ffmpeg._hardware import nvcuvid
 
 pytestmark = [pytest.mark.usefixtures("nvdec", "cuda_plugin")]
 
@@ -126,6 +127,14 @@ def test_the_bits_are_those_of_ffmpegs_download(
         pytest.skip(f"this FFmpeg has no {codec}")
     quick = {"libvpx-vp9": {"deadline": "realtime", "cpu-used": "8"}}.get(codec, {})
     path = write(tmp_path / f"clip.{ending}", codec, 12, (640, 480), format_, **quick)
+    bits = 10 if "10" in format_ else 8
+    name = av.Codec(codec, "w").canonical_name
+    if not nvcuvid.decodes(0, name, bits):
+        said = rf"the GPU has no decoder for {name} of {bits} bits, as its driver says\): leave"
+        with pytest.raises(ElementError, match=said):
+            samebytes_ffmpeg.open(path, hwaccel="cuda", unsafe_output=unsafe_output)
+        assert name == "av1", f"each GPU with NVDEC that torch runs on decodes {name}"
+        return
     count = 0
     # Of AV1 PyAV opens libdav1d, which uses no hardware: but the bits are the standard's.
     theirs = decoded_in_software(path) if codec == "libsvtav1" else downloaded_by_ffmpeg(path)
@@ -135,6 +144,15 @@ def test_the_bits_are_those_of_ffmpegs_download(
             assert np.array_equal(rows(frame.map("cuda")), expected)
             count += 1
     assert count == 12
+
+
+def test_video_that_the_gpu_does_not_decode_is_refused_by_its_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "clip.mp4", "libx264", 4, (640, 480), "yuv422p")
+    with pytest.raises(ElementError, match="cannot decode this h264 of 640x480 in yuv422p"):
+        samebytes_ffmpeg.open(path, hwaccel="cuda")
+    assert nvcuvid.decodes(0, "h264", 8)
+    assert not nvcuvid.decodes(0, "h264", 12)
+    assert nvcuvid.decodes(0, "theora", 8) is None
 
 
 def test_the_arrays_are_the_decoders_memory(film: Path, torch: Any) -> None:

@@ -16,7 +16,7 @@ from samebytes.errors import MissingDependencyError, SamebytesError
 from samebytes.plugins import count_copy
 
 from .._avutil import PYAV, AVFrame
-from .._hardware import libcuda
+from .._hardware import libcuda, nvcuvid
 from .._hardware.cuda_streams import have_own_stream
 from .._hardware.described import describe
 from .._loans import lend, put, sweep
@@ -118,6 +118,12 @@ class CUDADecoding:
         found.pix_fmt = preferred.pix_fmt or "yuv420p"
         return found
 
+    def refusal(self, codec: str, bits: int) -> str:
+        """The driver's word, in brackets, that the GPU has no decoder for a codec; else nothing."""
+        if nvcuvid.decodes(self._device, codec, bits) is False:
+            return f" (the GPU has no decoder for {codec} of {bits} bits, as its driver says)"
+        return ""
+
     def held(self) -> int:
         """The number of surfaces that somebody else than FFmpeg's decoder has."""
         sweep()
@@ -165,6 +171,8 @@ class _NVDEC:
         self._codec = codec
         self._decoding = decoding
         self._has_begun = False
+        # Of a decoder of hardware alone: FFmpeg takes the format away where the hardware fails.
+        self._bits = _bits(codec.format)
 
     def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
         """As of Decoder."""
@@ -175,16 +183,18 @@ class _NVDEC:
             if error.errno != errno.ENOSYS:
                 raise
             # A decoder that knows nothing but hardware, as that of AV1.
+            why = self._decoding.refusal(codec.codec.canonical_name, self._bits)
             raise NoHardwareError(
-                f"NVDEC cannot decode this {codec.name} of {codec.width}x{codec.height}"
+                f"NVDEC cannot decode this {codec.name} of {codec.width}x{codec.height}{why}"
             ) from error
         for frame in frames:
             if frame.format.name != "cuda":
                 if self._has_begun and not self._decoding.strict:
                     continue
+                why = self._decoding.refusal(codec.codec.canonical_name, _bits(frame.format))
                 raise NoHardwareError(
                     f"NVDEC cannot decode this {codec.name} of "
-                    f"{frame.width}x{frame.height} in {frame.format.name}"
+                    f"{frame.width}x{frame.height} in {frame.format.name}{why}"
                 )
             self._has_begun = True
         return frames
@@ -195,6 +205,12 @@ class _NVDEC:
 
     def close(self) -> None:
         """Nothing: PyAV frees a codec with the last object that can reach it."""
+
+
+def _bits(format_: Any) -> int:
+    """The bits of a sample; 8 where the format says none."""
+    components = format_.components if format_ else ()
+    return int(components[0].bits) if components else 8
 
 
 @contextmanager
