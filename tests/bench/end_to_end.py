@@ -23,11 +23,29 @@ from openvino import opset13 as ops
 import samebytes as sb
 import samebytes_openvino as sbo
 
-from .ways_to_a_model import CONFIG, SIZE, WAYS
+from .ways_to_a_model import CONFIG, OF_STREAMS, SIZE, STREAMS, WAYS
 
 __all__ = ["end_to_end"]
 
-_SIZES = ((1280, 720), (1920, 1080))
+
+@dataclass(frozen=True)
+class _Case:
+    """A kind of video, and how many streams of it at a time."""
+
+    width: int
+    height: int
+    format: str = "yuv420p"
+    streams: int = 1
+    share: float = 1  # of the frames: large ones take longer
+
+
+_CASES = (
+    _Case(1280, 720),
+    _Case(1920, 1080),
+    _Case(3840, 2160, share=0.4),
+    _Case(1280, 720, "nv12"),
+    _Case(1280, 720, streams=STREAMS, share=0.5),
+)
 # The way that computes the same, and how much more CPU time than that one ours may take.
 _LIKE = {
     "image_model, fast": ("by hand", 1.05),
@@ -35,6 +53,7 @@ _LIKE = {
     "Pipeline, threads=1": ("by hand", None),
     "Pipeline, threads=2": ("by hand", None),
     "image_model": ("by hand, in place", None),
+    "AsyncInferQueue by hand": ("by hand", None),
 }
 
 
@@ -63,13 +82,20 @@ def end_to_end(quick: bool) -> bool:
     """
     equal = True
     rounds, frames = (3, 30) if quick else (7, 90)
-    for width, height in _SIZES:
+    left_out = set() if _has_gstreamer() else {"GStreamer appsink"}
+    if left_out:
+        print("missing GStreamer with PyGObject: its appsink is left out")
+    for case in _CASES:
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            clip = _prepare(folder, frames, width, height)
-            passes = _measured(folder, clip, rounds)
-            of = f"{width}x{height}, {rounds} passes of {frames} frames"
-            print(f"\nA video into a light model: {of}")
+            folder, count = Path(name), round(frames * case.share)
+            clip = _prepare(folder, count, case)
+            # What GStreamer has no demuxer for.
+            names = [*(WAYS if case.streams == 1 else OF_STREAMS)]
+            gone = left_out | ({"GStreamer appsink"} if case.format == "nv12" else set())
+            passes = _measured(folder, clip, rounds, [n for n in names if n not in gone], case)
+            of = f"{case.width}x{case.height}, {rounds} passes of {count} frames"
+            what = {1: "A video"}.get(case.streams, f"{case.streams} videos")
+            print(f"\n{what} into a light model: {case.format}, {of}")
             equal &= _print(passes, folder)
     return equal
 
@@ -87,8 +113,26 @@ def _light() -> openvino.Model:
     return openvino.Model([ops.result(ops.reduce_mean(node, ops.constant([3])))], [image], "light")
 
 
-def _make_clip(path: Path, frames: int, width: int, height: int) -> None:
-    """A video of as much detail and motion as one of a camera: noise of all sizes, which moves."""
+def _has_gstreamer() -> bool:
+    """True if GStreamer's bindings and an H.264 decoder are there."""
+    try:
+        import gi
+
+        gi.require_version("Gst", "1.0")
+        gi.require_version("GstApp", "1.0")
+        from gi.repository import Gst
+    except (ImportError, ValueError):
+        return False
+    Gst.init(None)
+    return any(Gst.ElementFactory.find(n) for n in ("avdec_h264", "openh264dec"))
+
+
+def _make_clip(path: Path, frames: int, case: _Case) -> None:
+    """A video of as much detail and motion as one of a camera: noise of all sizes, which moves.
+
+    Of NV12 the frames themselves: software decoders give no such.
+    """
+    width, height = case.width, case.height
     random = np.random.default_rng(0)
     whole = np.zeros((height + frames, width + 2 * frames), np.float32)
     for step in (1, 2, 4, 8, 16, 32, 64):
@@ -99,22 +143,29 @@ def _make_clip(path: Path, frames: int, width: int, height: int) -> None:
     luma = np.clip(whole + 120, 16, 235).astype(np.uint8)
     with av.open(str(path), "w") as container:
         options = {"preset": "veryfast", "crf": "23"}
-        stream = container.add_stream("libx264", rate=25, options=options)
-        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+        if case.format == "nv12":
+            stream: Any = container.add_stream("rawvideo", rate=25)
+        else:
+            stream = container.add_stream("libx264", rate=25, options=options)
+        stream.width, stream.height, stream.pix_fmt = width, height, case.format
         for number in range(frames):
             picture = luma[number : number + height, 2 * number : 2 * number + width]
             chroma = cv2.resize(picture, (width // 2, height // 2))
-            planes = np.concatenate([picture.ravel(), chroma.ravel(), 255 - chroma.ravel()])
-            native = av.VideoFrame.from_ndarray(planes.reshape(-1, width), "yuv420p")
+            colors = [chroma.ravel(), 255 - chroma.ravel()]
+            if case.format == "nv12":
+                colors = [np.stack(colors, axis=1).ravel()]
+            planes = np.concatenate([picture.ravel(), *colors])
+            native = av.VideoFrame.from_ndarray(planes.reshape(-1, width), case.format)
             native.pts, native.time_base = number, Fraction(1, 25)
             container.mux(stream.encode(native))
         container.mux(stream.encode(None))
 
 
-def _prepare(folder: Path, frames: int, width: int, height: int) -> Path:
+def _prepare(folder: Path, frames: int, case: _Case) -> Path:
     """The video, the model, and the two that image_model() makes of it, for those by hand."""
-    clip, light = folder / "clip.mp4", folder / "light.xml"
-    _make_clip(clip, frames, width, height)
+    clip = folder / ("clip.nut" if case.format == "nv12" else "clip.mp4")
+    light = folder / "light.xml"
+    _make_clip(clip, frames, case)
     openvino.save_model(_light(), light, compress_to_fp16=False)
     with av.open(str(clip)) as container:
         first = sb.frame(next(container.decode(video=0)))
@@ -126,17 +177,20 @@ def _prepare(folder: Path, frames: int, width: int, height: int) -> Path:
     return clip
 
 
-def _measured(folder: Path, clip: Path, rounds: int) -> dict[str, _Passes]:
+def _measured(
+    folder: Path, clip: Path, rounds: int, names: list[str], case: _Case
+) -> dict[str, _Passes]:
     """All ways in turns, each in its own process, which was warmed by one pass."""
-    passes = {name: _Passes() for name in WAYS}
+    passes = {name: _Passes() for name in names}
     with ExitStack() as stack:
         processes = {}
-        for name in WAYS:
+        for name in names:
             command = [
                 sys.executable,
                 "-m",
                 "tests.bench.ways_to_a_model",
                 name,
+                str(case.streams),
                 str(clip),
                 str(folder),
             ]

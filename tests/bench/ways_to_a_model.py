@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ways from a video file to a model of images, each in a process of its own.
 
-python -m tests.bench.ways_to_a_model WAY CLIP FOLDER
+python -m tests.bench.ways_to_a_model WAY STREAMS CLIP FOLDER
 
-FOLDER has what `end_to_end` puts there. For each line on its input the program makes one pass over
-the video, and prints a line of JSON: of all frames but the first, for which pipelines compile the
-model. One thread decodes, and one computes.
+STREAMS is 1 or 4: so many of the video at a time. FOLDER has what `end_to_end` puts there. For each
+line on its input the program makes one pass over the video, and prints a line of JSON: of all
+frames but the first of each stream, for which pipelines compile the model. One thread decodes a
+stream, and one computes. Pipelines with threads decode ahead before the second frame, so that their
+CPU times are too small, most in short passes.
 """
 
 from __future__ import annotations
@@ -15,33 +17,36 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import openvino
 
-__all__ = ["CONFIG", "SIZE", "WAYS"]
+__all__ = ["CONFIG", "OF_STREAMS", "SIZE", "STREAMS", "WAYS"]
 
 Array = np.ndarray[Any, Any]
 Pass = Callable[[], Iterator[Array]]
 
 SIZE = 300
+STREAMS = 4
 CONFIG = {"INFERENCE_NUM_THREADS": 1, "INFERENCE_PRECISION_HINT": "f32"}
 
 
 def main() -> None:
     """Make a pass for each line."""
-    name, clip, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    run = WAYS[name](clip, folder)
+    name, streams, clip, folder = sys.argv[1], sys.argv[2], sys.argv[3], Path(sys.argv[4])
+    run = (WAYS if streams == "1" else OF_STREAMS)[name](clip, folder)
     for _ in sys.stdin:
         passing = run()
         results = [next(passing)]
         wall, cpu = time.perf_counter(), time.process_time()
         results += passing
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        np.save(folder / f"{name}.npy", np.array(results))
+        np.save(folder / f"{name}.npy", np.array(results[1:]))
         said = {"cpu": cpu, "wall": wall, "frames": len(results) - 1, "peak": _peak()}
         print(json.dumps(said), flush=True)
 
@@ -133,11 +138,14 @@ def _preprocessor(clip: str, folder: Path) -> Pass:
     """The planes as they lie; OpenVINO's PrePostProcessor converts and resizes in the model."""
     from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
 
-    width, height = _size_of(clip)
+    width, height, format_ = _kind_of(clip)
     steps = PrePostProcessor(openvino.Core().read_model(folder / "light.xml"))
     tensor = steps.input().tensor()
     tensor.set_element_type(openvino.Type.u8)
-    tensor.set_color_format(ColorFormat.I420_THREE_PLANES, ["y", "u", "v"])
+    if format_ == "nv12":
+        tensor.set_color_format(ColorFormat.NV12_TWO_PLANES, ["y", "uv"])
+    else:
+        tensor.set_color_format(ColorFormat.I420_THREE_PLANES, ["y", "u", "v"])
     tensor.set_spatial_static_shape(height, width)
     steps.input().preprocess().convert_color(ColorFormat.BGR)
     steps.input().preprocess().convert_element_type(openvino.Type.f32)
@@ -148,10 +156,10 @@ def _preprocessor(clip: str, folder: Path) -> Pass:
 
 
 def _set_in_place(request: Any, clip: str) -> Iterator[Array]:
+    shapes = [port.shape for port in request.model_inputs]  # of whole rows
     for frame in _decoded(clip):
-        for index, plane in enumerate(frame.planes):
+        for index, (plane, shape) in enumerate(zip(frame.planes, shapes, strict=True)):
             rows = np.frombuffer(plane, np.uint8)
-            shape = openvino.Shape([1, plane.height, plane.line_size, 1])
             request.set_input_tensor(index, openvino.Tensor(rows, shape, openvino.Type.u8))
         yield _result(request)
 
@@ -166,14 +174,95 @@ def _by_hand(clip: str, folder: Path) -> Pass:
     import cv2
 
     request = _request(_imported(folder / "resized.blob"))
-    targets = [request.get_input_tensor(n).data.reshape(SIZE, SIZE) for n in range(3)]
+    targets = _inputs_of(request)
 
     def run() -> Iterator[Array]:
         for frame in _decoded(clip):
-            for plane, target in zip(frame.planes, targets, strict=True):
-                rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
-                cv2.resize(rows[:, : plane.width], (SIZE, SIZE), dst=target)
+            for plane, target in zip(_planes_of(frame), targets, strict=True):
+                cv2.resize(plane, (SIZE, SIZE), dst=target)
             yield _result(request)
+
+    return run
+
+
+def _inputs_of(request: Any) -> list[Array]:
+    """The inputs of a model of planes as pictures of one channel, or of two."""
+    found = [request.get_input_tensor(n).data[0] for n in range(len(request.model_inputs))]
+    return [each[..., 0] if each.shape[-1] == 1 else each for each in found]
+
+
+def _planes_of(frame: Any) -> list[Array]:
+    """The planes of a frame where they lie, as pictures of one channel, or of two."""
+    found = []
+    for number, plane in enumerate(frame.planes):
+        channels = 2 if number and frame.format.name == "nv12" else 1
+        rows = np.frombuffer(plane, np.uint8).reshape(plane.height, plane.line_size)
+        seen = rows[:, : plane.width * channels]
+        found.append(seen.reshape(plane.height, plane.width, 2) if channels == 2 else seen)
+    return found
+
+
+def _async_queue(clip: str, folder: Path) -> Pass:
+    """The same with an AsyncInferQueue of two requests, which run while the next frame is made."""
+    import cv2
+
+    queue = openvino.AsyncInferQueue(_imported(folder / "resized.blob"), 2)
+    targets = [_inputs_of(request) for request in queue]
+    found: dict[int, Array] = {}
+    queue.set_callback(
+        lambda request, number: found.update({number: request.get_output_tensor().data.copy()})
+    )
+
+    def run() -> Iterator[Array]:
+        found.clear()
+        for number, frame in enumerate(_decoded(clip)):
+            free = queue.get_idle_request_id()
+            for plane, target in zip(_planes_of(frame), targets[free], strict=True):
+                cv2.resize(plane, (SIZE, SIZE), dst=target)
+            queue.start_async(userdata=number, share_inputs=True)
+            if not number:
+                queue.wait_all()
+                yield found[0]  # from here on is timed
+        queue.wait_all()
+        for number in range(1, len(found)):
+            yield found[number]
+
+    return run
+
+
+def _appsink(clip: str, folder: Path) -> Pass:
+    """GStreamer, whose videoscale and videoconvert make BGR of the model's size for an appsink."""
+    import gi
+
+    gi.require_version("Gst", "1.0")
+    gi.require_version("GstApp", "1.0")
+    from gi.repository import Gst, GstApp
+
+    Gst.init(None)
+    assert GstApp is not None
+    request, target = _of_bgr(folder)
+    size = f"format=BGR,width={SIZE},height={SIZE},pixel-aspect-ratio=1/1"
+    text = (
+        f"filesrc location={clip} ! decodebin ! videoscale ! videoconvert ! video/x-raw,{size} "
+        "! appsink name=out sync=false max-buffers=4"
+    )
+
+    def run() -> Iterator[Array]:
+        pipeline = Gst.parse_launch(text)
+        out = pipeline.get_by_name("out")
+        pipeline.set_state(Gst.State.PLAYING)
+        try:
+            while (sample := out.pull_sample()) is not None:
+                buffer = sample.get_buffer()
+                found, held = buffer.map(Gst.MapFlags.READ)
+                assert found
+                pitch = len(held.data) // SIZE
+                rows = np.frombuffer(held.data, np.uint8).reshape(SIZE, pitch)
+                target[...] = rows[:, : 3 * SIZE].reshape(SIZE, SIZE, 3)
+                buffer.unmap(held)
+                yield _result(request)
+        finally:
+            pipeline.set_state(Gst.State.NULL)
 
     return run
 
@@ -221,9 +310,55 @@ def _pipeline(clip: str, folder: Path, threads: int) -> Pass:
     return run
 
 
-def _size_of(clip: str) -> tuple[int, int]:
+def _kind_of(clip: str) -> tuple[int, int, str]:
     frame = next(_decoded(clip))
-    return frame.width, frame.height
+    return frame.width, frame.height, frame.format.name
+
+
+def _streams(way: Callable[[str, Path], Pass], clip: str, folder: Path) -> Pass:
+    """Four streams of the same video at a time, each in a thread of its own by one of the ways."""
+    runs = [way(clip, folder) for _ in range(STREAMS)]
+
+    def run() -> Iterator[Array]:
+        passes = [each() for each in runs]
+        firsts = [next(one) for one in passes]
+        yield firsts[0]
+        with ThreadPoolExecutor(STREAMS) as pool:
+            yield from chain.from_iterable(pool.map(list, passes))
+
+    return run
+
+
+def _pipeline_of_streams(clip: str, folder: Path, threads: int) -> Pass:
+    """Four streams into one model, as one pipeline."""
+    import samebytes.elements as el
+    from samebytes.metadata import SourceIdentifier, find
+
+    def stream_of(frame: Any) -> int:
+        said = find(frame, SourceIdentifier)
+        return 0 if said is None else int(said.stream_id)
+
+    def run() -> Iterator[Array]:
+        found: dict[tuple[int, int], Array] = {}
+
+        def read(frame: Any, outputs: Any) -> None:
+            found[stream_of(frame), frame.pts or 0] = outputs[0].host_array().copy()
+
+        sources = [el.create("ffmpeg.source", clip, threads=1) for _ in range(STREAMS)]
+        infer = el.create(
+            "openvino.infer", folder / "light.xml", postprocess=read, config=CONFIG,
+            quality="fast",
+        )  # fmt: skip
+        with el.Pipeline(sources, infer).start(threads=threads) as frames:
+            firsts = [next(frames) for _ in range(STREAMS)]
+            left_out = {(stream_of(frame), frame.pts or 0) for frame in firsts}
+            del firsts
+            yield found[min(left_out)]
+            for _ in frames:
+                pass
+        yield from (found[key] for key in sorted(found) if key not in left_out)
+
+    return run
 
 
 WAYS: dict[str, Callable[[str, Path], Pass]] = {
@@ -238,6 +373,16 @@ WAYS: dict[str, Callable[[str, Path], Pass]] = {
     "VideoReformatter, kept": _reformatter,
     "to_ndarray + cv2.resize": _to_ndarray,
     "cv2.VideoCapture": _capture,
+    "AsyncInferQueue by hand": _async_queue,
+    "GStreamer appsink": _appsink,
+}
+OF_STREAMS: dict[str, Callable[[str, Path], Pass]] = {
+    "by hand": partial(_streams, _by_hand),
+    "image_model, fast": partial(_streams, partial(_image_model, fast=True)),
+    "Pipeline, threads=0": partial(_pipeline_of_streams, threads=0),
+    "Pipeline, threads=2": partial(_pipeline_of_streams, threads=2),
+    "VideoReformatter, kept": partial(_streams, _reformatter),
+    "cv2.VideoCapture": partial(_streams, _capture),
 }
 
 
