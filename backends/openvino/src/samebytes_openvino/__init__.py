@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ._remote._shared_queue import HostBlockingWarning
     from ._request._binding import Binding
     from ._request._compiled import CompiledModel, compile_model
+    from ._request._imported import export_model, import_model
     from ._request._outputs import OutputFrame
     from ._request._ports import Port
     from ._request._queue import InferQueue
@@ -51,7 +52,9 @@ __all__ = [
     "Port",
     "ReadOnlyTensor",
     "compile_model",
+    "export_model",
     "image_model",
+    "import_model",
     "take_whole_rows",
     "yuv_inputs",
 ]
@@ -72,7 +75,9 @@ _HOME = {
     "Port": "._request._ports",
     "ReadOnlyTensor": "._host._pinned",
     "compile_model": "._request._compiled",
+    "export_model": "._request._imported",
     "image_model": "._image._model",
+    "import_model": "._request._imported",
     "take_whole_rows": "._image._rows",
     "yuv_inputs": "._image._yuv",
 }

@@ -120,7 +120,7 @@ def compile_model(
         core = core_of(core)
         model = _refuse_dynamic(core, model, context_or_device)
         model = read_model(core, model)
-        with _naming_missing_devices(core, context_or_device):
+        with naming_missing_devices(core, context_or_device):
             return CompiledModel(core.compile_model(model, context_or_device, properties))
     if not isinstance(context_or_device, RemoteContext):
         raise UnsupportedObjectError(
@@ -182,7 +182,7 @@ def _is_npu(context_or_device: Any) -> bool:
 
 
 @contextmanager
-def _naming_missing_devices(core: Any, device: str) -> Iterator[None]:
+def naming_missing_devices(core: Any, device: str) -> Iterator[None]:
     """Say so where compiling fails because the device is missing, or no device has that name.
 
     Only then, since the NPU plugin can compile for a platform that is not there.
