@@ -7,6 +7,8 @@ import ctypes
 import gc
 import inspect
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -523,3 +525,24 @@ def test_a_time_out_is_found_in_the_container(clip: Path) -> None:
         next(packets)
         assert waking.wake(container)
         packets.close()
+
+
+def test_a_source_is_stopped_while_its_decoder_logs(tmp_path: Path) -> None:
+    """FFmpeg's log goes through Python where a program asks for it: av.logging.set_level()."""
+    made = tmp_path / "made.mp4"
+    pictures = [av.VideoFrame(64, 64, "yuv420p") for _ in range(60)]
+    el.Pipeline(pictures, el.create("ffmpeg.sink", made, options={"g": "5"})).run()
+    child = f"""
+import av.logging
+av.logging.set_level(av.logging.DEBUG)
+import samebytes.elements as el
+for number in range(100):
+    with el.Pipeline(el.create("ffmpeg.source", {str(made)!r})).start(threads=0) as out:
+        for count, frame in zip(range(1 + number % 9), out):
+            pass
+print("stopped")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", child], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "stopped\n", done.stderr

@@ -91,7 +91,8 @@ class StreamDecoder:
     """
 
     def __init__(self, stream: Any, threads: int) -> None:
-        stream.codec_context.thread_count = threads
+        self._context = stream.codec_context
+        self._context.thread_count = threads
         stream.thread_type = "NONE" if threads == 1 else "AUTO"
 
     def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
@@ -102,7 +103,14 @@ class StreamDecoder:
         """Nothing: PyAV does so for each stream of a container that it seeks in."""
 
     def close(self) -> None:
-        """Nothing: PyAV frees a codec with the last object that can reach it."""
+        """Let its threads end what they do.
+
+        PyAV frees a codec with the last object that can reach it, while no other thread of Python
+        can run. One of FFmpeg's that has something to log would wait for that (av.logging).
+        """
+        context, self._context = self._context, None
+        if context is not None and context.is_open:
+            context.flush_buffers()
 
 
 class SoftwareDecoding:
