@@ -80,6 +80,40 @@ def test_what_the_framework_enqueued_comes_first(
     assert (np.asarray(CudaTensor.wrap(array).map("cpu", copy=True)) == 7).all()
 
 
+def test_the_driver_is_asked_about_a_stream_once_while_its_holder_lives(
+    gpu: Gpu, pool: Pool, context: CudaContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Holder:
+        """A stream's owner."""
+
+    asked: list[str] = []
+
+    def call(function: Any, *arguments: Any) -> Any:
+        asked.append(function.__name__)
+        return unchanged(function, *arguments)
+
+    def lend(holder: object, stream: int) -> list[str]:
+        asked.clear()
+        places = [(pool.address, TensorInfo("uint8", (BYTES,)))]
+        arrays, _ = context.import_planes(
+            places, keep=None, stream=stream, readonly=True, holder=holder
+        )
+        del arrays
+        return [name for name in asked if "Get" in name]
+
+    unchanged: Any = vars(_streams)["call"]
+    monkeypatch.setattr(_streams, "call", call)
+    questions = ["cuStreamGetCtx", "cuStreamGetFlags"]
+    holder, other = Holder(), gpu.stream()
+    assert lend(holder, pool.stream) == questions
+    assert lend(holder, pool.stream) == []
+    assert lend(holder, other) == questions
+    assert lend(Holder(), other) == questions
+    nobodies: list[object] = [None, 7, []]  # the last one cannot be hashed
+    for nobody in nobodies:
+        assert lend(nobody, other) == lend(nobody, other) == questions
+
+
 @ordering
 def test_work_on_the_default_stream_comes_before_the_next_use(
     gpu: Gpu, pool: Pool, context: CudaContext

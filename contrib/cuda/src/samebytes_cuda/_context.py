@@ -155,7 +155,7 @@ class CudaContext(Context[CudaTensor]):
 
     def import_planes(
         self, places: Sequence[tuple[int, TensorInfo]], *, keep: object, stream: int,
-        readonly: bool,
+        readonly: bool, holder: object = None,
     ) -> tuple[tuple[CudaArray, ...], CudaStorage]:  # fmt: skip
         """Device memory of another framework, for mappers of plugins whose target is "cuda".
 
@@ -171,6 +171,8 @@ class CudaContext(Context[CudaTensor]):
             stream: the CUstream on which the framework writes to the memory and uses it again; 0
                 for the legacy default stream.
             readonly: nobody is to write to it.
+            holder: keeps the stream for as long as it lives, so that the driver is asked about the
+                stream once, and not for each piece of memory.
 
         Returns:
             The arrays, and their owner.
@@ -180,7 +182,7 @@ class CudaContext(Context[CudaTensor]):
             NativeError: the driver fails.
         """
         self.check_open()
-        return visiting(self, places, keep, stream, readonly)
+        return visiting(self, places, keep, stream, readonly, holder)
 
     def order(self, item: Tensor | Frame, queue: Any) -> bool:
         """Let a stream wait for what is pending on memory of this context."""

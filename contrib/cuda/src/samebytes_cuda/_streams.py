@@ -9,10 +9,11 @@ event each, without waiting on the CPU, and nobody needs to remember which strea
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from ctypes import c_void_p
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
 from samebytes.plugins import native_pointer
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from ._context import CudaContext
 
 __all__ = [
-    "check_device", "follow", "follows_home", "free_events", "handle_of", "is_handle", "order",
-    "order_known", "precede",
+    "check_device", "follow", "follows_home", "follows_home_of", "free_events", "handle_of",
+    "is_handle", "order", "order_known", "precede",
 ]  # fmt: skip
 
 _PER_THREAD_STREAM = 2
@@ -119,28 +120,38 @@ def order_known(context: CudaContext, first: int, *others: int) -> None:
         _order(context, first, later)
 
 
-def _order(context: CudaContext, first: int, later: Iterable[int]) -> None:
+def _order(context: CudaContext, first: int, later: Sequence[int]) -> None:
     spare = _spare.setdefault(context.ordinal, []) if context.is_primary else []
     taken: list[tuple[Any, Any]] = []
-    with Current(context.native):
-        try:
-            with suppress(IndexError):
-                taken.extend(map(spare.pop, (-1,)))
-            if not taken:
-                taken.extend(map(driver.cuEventCreate, (_DISABLE_TIMING,)))
-            code, event = taken[0]
-            if code:
-                taken.clear()
-            check("cuEventCreate", code)
-            call(driver.cuEventRecord, event, driver.CUstream(first))
-            for stream in later:
-                # It waits for what the event stands for now, whatever that is used for next.
-                call(driver.cuStreamWaitEvent, driver.CUstream(stream), event, 0)
-        finally:
-            if context.is_primary:
-                spare.extend(taken)
-            else:
-                _destroy(taken)
+    try:
+        with suppress(IndexError):
+            taken.extend(map(spare.pop, (-1,)))
+        # Each call of the driver gives up Python's lock, for which many threads queue. Streams by
+        # their own handles and an event that is there need no current context.
+        if taken and min(first, *later) > _PER_THREAD_STREAM:
+            _enqueue(taken[0][1], first, later)
+            return
+        with Current(context.native):
+            try:
+                if not taken:
+                    taken.extend(map(driver.cuEventCreate, (_DISABLE_TIMING,)))
+                code, event = taken[0]
+                if code:
+                    taken.clear()
+                check("cuEventCreate", code)
+                _enqueue(event, first, later)
+            finally:
+                if not context.is_primary:
+                    _destroy(taken)
+    finally:
+        spare.extend(taken)
+
+
+def _enqueue(event: Any, first: int, later: Sequence[int]) -> None:
+    call(driver.cuEventRecord, event, driver.CUstream(first))
+    for stream in later:
+        # It waits for what the event stands for now, whatever that is used for next.
+        call(driver.cuStreamWaitEvent, driver.CUstream(stream), event, 0)
 
 
 # Events that wait to be used again, by the device's ordinal, as cuEventCreate gave them. Those of
@@ -173,6 +184,40 @@ def follows_home(stream: int) -> bool:
     if stream in (LEGACY_STREAM, _PER_THREAD_STREAM):
         return stream == LEGACY_STREAM
     return not call(driver.cuStreamGetFlags, driver.CUstream(stream)) & _NON_BLOCKING
+
+
+def follows_home_of(context: CudaContext, stream: int, holder: object) -> bool:
+    """The answers of `check_device` and `follows_home`, asked for once while an object lives.
+
+    Each of the driver's answers costs one of several decoders, which use the driver too, a part of
+    its frames.
+
+    Args:
+        context: that of the stream.
+        stream: the CUstream.
+        holder: keeps the stream for as long as it lives; else, as an int does not, the driver is
+            asked each time.
+
+    Raises:
+        DeviceMismatchError: it belongs to another context.
+    """
+    key = int(context.native), stream
+    try:
+        known = _known.get(holder)
+        if known is not None and known[0] == key:
+            return known[1]
+    except TypeError:  # it cannot be hashed, or has no weak references
+        holder = None
+    check_device(context, stream)
+    found = follows_home(stream)
+    if holder is not None:
+        with suppress(TypeError):
+            _known[holder] = key, found
+    return found
+
+
+# By what holds a stream: its context and the stream itself, and if it follows home.
+_known: WeakKeyDictionary[Any, tuple[tuple[int, int], bool]] = WeakKeyDictionary()
 
 
 def check_device(context: CudaContext, stream: int) -> None:

@@ -20,7 +20,7 @@ from samebytes.plugins import ordering_queue
 
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM
-from ._streams import check_device, follows_home, handle_of, order_known
+from ._streams import follows_home_of, handle_of, order_known
 from ._use import CudaStorage, ended_with_context, give_back
 
 if TYPE_CHECKING:
@@ -96,15 +96,15 @@ def visiting(
     keep: object,
     stream: int,
     readonly: bool,
+    holder: object,
 ) -> tuple[tuple[CudaArray, ...], Visit]:
     """See `CudaContext.import_planes`."""
     lender, queue = stream or LEGACY_STREAM, ordering_queue()
     handle = LEGACY_STREAM if queue is None else handle_of(queue)
     # Before there is an owner, whose end would fail by the same stream. A queue waits for the
     # framework's stream alone, and not for what others do on the default stream.
-    check_device(context, lender)
-    check_device(context, handle)
-    is_ordered = follows_home(lender)
+    is_ordered = follows_home_of(context, lender, holder)
+    follows_home_of(context, handle, queue)
     waiting = {handle, LEGACY_STREAM} - ({LEGACY_STREAM} if is_ordered else set())
     order_known(context, lender, *waiting)
     uses = _Uses(context, lender, is_ordered, keep)

@@ -45,6 +45,7 @@ class CUDAFrameToCUDA(MemoryMapper):
             keep=keep,
             stream=self.source.handle("cuda_stream"),
             readonly=access == "r",
+            holder=self.source,  # whose device has the stream
         )
         return natives, None, storage
 
