@@ -243,6 +243,28 @@ def test_sources_are_said_whether_their_frames_are_written(
     assert source.wanted_access == "r"
 
 
+def test_a_source_sees_which_of_its_formats_are_wanted() -> None:
+    class Asked(el.Source):
+        gives = el.Image("ABGR64|NV12|GRAY8|BGR", memory="cpu")
+
+        def read(self) -> Any:
+            return None
+
+    def seen(*items: Any) -> tuple[str, ...]:
+        source, found = Asked(), []
+        vars(source)["open"] = lambda context: found.append(source.wanted_formats)
+        el.Pipeline(source, *items).run(threads=0)
+        assert source.wanted_formats == ()
+        return tuple(*found)
+
+    def taking(formats: str) -> Any:
+        return el.inplace(takes=el.Image(formats, memory="cpu"))(lambda frame: None)()
+
+    assert seen() == ("ABGR64", "NV12", "GRAY8", "BGR")
+    assert seen(taking("BGR|NV12"), taking("BGR|GRAY8|NV12")) == ("NV12", "BGR")
+    assert seen([taking("BGR|NV12")], taking("BGR|GRAY8")) == ("BGR",)
+
+
 def test_an_element_that_maps_frames_itself_is_refused_what_it_cannot_reach() -> None:
     pipe = el.Pipeline(numbers(), Maps("nowhere:4"))
     with pytest.raises(NegotiationError) as caught:

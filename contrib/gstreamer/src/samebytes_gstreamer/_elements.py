@@ -15,6 +15,7 @@ from ._frame import GStreamerFrame
 from ._pipeline import Deadline, PipelineTimeoutError
 from ._sink import GStreamerSink
 from ._source import GStreamerSource
+from ._wanted_formats import usual_first
 
 __all__ = ["SinkElement", "SourceElement"]
 
@@ -22,6 +23,14 @@ _USUAL = Fraction(1, 25)
 """Seconds of a frame that says neither its duration nor a rate."""
 _SOON = 0.05
 """Seconds in which a streaming thread that does not refer to its frames has released one."""
+
+
+class _Offered(el.Media):
+    """Any frame. Pictures in memory may be of every format, as far as is known before they come."""
+
+    def offers(self, like: el.FrameInfo | None) -> list[el.FrameInfo]:
+        """One of each format."""
+        return [el.FrameInfo("image", "gstreamer", format=name) for name in usual_first()]
 
 
 class SourceElement(el.Source):
@@ -32,12 +41,15 @@ class SourceElement(el.Source):
     A source that is `live` waits for frames as long as the pipeline runs; others fail after
     `timeout`, which counts only while no frame of the pipeline moves.
 
+    Elements of GStreamer that can give several formats give one that the next elements take, if
+    there is one. Caps in the pipeline count more.
+
     Times rise, as of `el.Timeline`: they go on where buffers repeat them or step back, and if
     `live` where they step far ahead; pictures without a time get it by the rate.
     """
 
     name = "gstreamer.source"
-    gives: ClassVar[Any] = el.Media()
+    gives: ClassVar[Any] = _Offered()
 
     pipeline: Annotated[str, el.Doc("as for gst-launch-1.0; an appsink is put at its end")]
     appsink: Annotated[str, el.Doc("the name of the appsink, if there are several")] = ""
@@ -56,11 +68,15 @@ class SourceElement(el.Source):
     _timeline = el.Timeline()
     _released_soon = False
 
+    def negotiate(self, wanted: el.FrameInfo | None) -> None:
+        """Nothing: the first frame says what it is."""
+
     def open(self, context: Context | None) -> None:
         """Make the pipeline and play it."""
         self._source = GStreamerSource(
             self.pipeline, name=self.appsink or None, timeout=self.timeout,
             max_buffers=self.max_buffers, sync=self.sync, access=self.access or "r",
+            formats=self.wanted_formats,
         ).__enter__()  # fmt: skip
         self._timeline = el.Timeline(live=self.live)
         self._released_soon = self.access is None and self.wanted_access != "r"

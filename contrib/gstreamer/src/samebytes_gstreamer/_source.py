@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Access
@@ -20,6 +20,7 @@ from ._memory import sink_let_go, sink_took
 from ._pipeline import Deadline, Pipeline, PipelineTimeoutError
 from ._tags import TagReader, orientation_in
 from ._tensor import ADVICE
+from ._wanted_formats import ask_for_formats, usual_first
 
 if TYPE_CHECKING:
     from typing import Self
@@ -59,6 +60,9 @@ class GStreamerSource:
         sync: wait with each frame until its time has come, as a player does.
         access: "rw" waits with each frame until no element holds it any more, so that it can be
             mapped for writing; "r" hands it out at once.
+        formats: names of pixel formats, best first: where elements can give several, they give one
+            of these. What a pipeline gives of its own, or by caps in it, is not changed. By default
+            all that samebytes knows, NV12 and I420 first.
 
     Attributes:
         pipeline: the Gst.Pipeline, until close().
@@ -78,6 +82,7 @@ class GStreamerSource:
         max_buffers: int = 4,
         sync: bool = False,
         access: Access = "r",
+        formats: Sequence[str] = (),
     ) -> None:
         check_access(access)
         self._access = access
@@ -89,6 +94,8 @@ class GStreamerSource:
         pad = self._sink.get_static_pad("sink")
         self._tags = TagReader(pad)
         answer_with_pages(pad)
+        if self._sink.get_property("caps") is None:
+            ask_for_formats(pad, formats or usual_first())
         self._taken = 0
         self._ended = False
         self._interrupted = False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
@@ -251,6 +251,7 @@ class Element:
     def _leave_pipeline(self) -> None:
         vars(self).pop("_contexts", None)
         vars(self).pop("wanted_access", None)
+        vars(self).pop("wanted_formats", None)
         self._in_use = False
 
     def __repr__(self) -> str:
@@ -273,12 +274,15 @@ class Source(Element):
     Attributes:
         wanted_access: from `negotiate` on, what the pipeline does with the frames: "rw" if an
             element may write into them, else "r". What the program does is not known.
+        wanted_formats: from `negotiate` on, of the pixel formats that the source announces, those
+            that all elements after it take, the cheapest first. Empty if there is none.
     """
 
     _samebytes_work: ClassVar[str] = "read"
     gives: ClassVar[Any] = Media()
     pool_size: ClassVar[int | None] = None
     wanted_access: ClassVar[Access] = "r"
+    wanted_formats: ClassVar[Sequence[str]] = ()
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
         """The description of the frames that the source will give.

@@ -34,6 +34,8 @@ __all__ = ["Link", "Negotiation"]
 
 _COPY = 10_000.0
 """The cost of a copy, as in routes."""
+_REFUSED = 1e9
+"""The cost of frames that a step does not take."""
 
 
 @dataclass(slots=True)
@@ -114,9 +116,11 @@ class Negotiation:
         assert isinstance(element, Source)
         element._contexts = self.contexts
         offers = [info for pattern in element._gives or () for info in pattern.offers(None)]
-        wanted = None
-        if offers:
-            wanted = min(offers, key=lambda info: self._cost_after(step, info))
+        costs = {info: self._cost_after(step, info) for info in offers}
+        offers.sort(key=costs.__getitem__)
+        wanted = offers[0] if offers else None
+        taken = (info.format for info in offers if info.format and costs[info] < _REFUSED)
+        vars(element)["wanted_formats"] = tuple(dict.fromkeys(taken))
         found = element.negotiate(wanted)
         if found is None:
             return None
@@ -348,7 +352,7 @@ class Negotiation:
         if key not in self._after:
             self._after[key] = sum(
                 min(
-                    (o.cost if o.cost < inf else 1e9 for o in self._options(next_, info)),
+                    (min(o.cost, _REFUSED) for o in self._options(next_, info)),
                     default=0.0,
                 )
                 for next_ in step.after

@@ -170,6 +170,7 @@ GSTREAMER = {
     # gst/gstquery.h
     "gst_query_add_allocation_param": (None, c_void_p, c_void_p, c_void_p),
     "gst_query_add_allocation_meta": (None, c_void_p, GType, c_void_p),
+    "gst_query_set_caps_result": (None, c_void_p, c_void_p),
     "gst_query_add_allocation_pool": (None, c_void_p, c_void_p, c_uint, c_uint, c_uint),
     # gst/gstsample.h
     "gst_sample_get_buffer": (c_void_p, c_void_p),
