@@ -44,8 +44,10 @@ class SourceElement(el.Source):
     Elements of GStreamer that can give several formats give one that the next elements take, if
     there is one. Caps in the pipeline count more.
 
-    Times rise, as of `el.Timeline`: they go on where buffers repeat them or step back, and if
-    `live` where they step far ahead; pictures without a time get it by the rate.
+    Times are those at which a player shows the frames (running times): a stream whose buffers begin
+    at 80 ms, as those of an MP4 with B-frames do, begins at 0. They rise, as of `el.Timeline`: they
+    go on where they repeat or step back, and if `live` where they step far ahead; pictures without
+    a time get it by the rate.
     """
 
     name = "gstreamer.source"
@@ -98,7 +100,7 @@ class SourceElement(el.Source):
                 if not self.live:
                     raise
         if frame is not None:
-            _place(frame, self._timeline)
+            _place(frame, source.running_time, self._timeline)
         if self._released_soon and frame is not None:
             try:
                 source.await_release(frame, Deadline(_SOON, "no release"))
@@ -120,9 +122,11 @@ class SourceElement(el.Source):
             source.close()
 
 
-def _place(frame: GStreamerFrame, timeline: el.Timeline) -> None:
+def _place(frame: GStreamerFrame, shown: int | None, timeline: el.Timeline) -> None:
     """Give a frame its time. Sound and tensors that come without one have no rate to count by."""
     meta = frame.meta
+    if shown is not None and meta.pts is not None:
+        meta.pts = shown
     if meta.pts is None and not isinstance(meta.info, ImageInfo):
         return
     rate = meta.metadata["gstreamer"].get("framerate")

@@ -38,6 +38,14 @@ def _clock(patience: float) -> Any:
     return None if elements is None else elements.Clock(patience)
 
 
+def _running_time(segment: Any, pts: int) -> int | None:
+    """The running time of a buffer, which GStreamer gives without its sign; None if it has none."""
+    if pts == Gst.CLOCK_TIME_NONE or segment.format != Gst.Format.TIME:
+        return None
+    sign, time_ = segment.to_running_time_full(Gst.Format.TIME, pts)
+    return sign * int(time_) if sign else None
+
+
 class GStreamerSource:
     """The frames that arrive at the appsink of a pipeline.
 
@@ -66,6 +74,9 @@ class GStreamerSource:
 
     Attributes:
         pipeline: the Gst.Pipeline, until close().
+        running_time: when a player shows the frame that was read last, in nanoseconds from the
+            beginning; the frame itself has the time of its buffer, to which its segment is added.
+            Before the segment it is negative. None if either says no time.
 
     Raises:
         PipelineError: the pipeline cannot be made: an element is not installed, a property is
@@ -97,6 +108,7 @@ class GStreamerSource:
         if self._sink.get_property("caps") is None:
             ask_for_formats(pad, formats or usual_first())
         self._taken = 0
+        self.running_time: int | None = None
         self._ended = False
         self._interrupted = False
         for key, value in (
@@ -161,6 +173,7 @@ class GStreamerSource:
                 self._ended = True
                 return None  # the appsink keeps the last sample until it is stopped
         buffer, caps = sample.get_buffer(), sample.get_caps()
+        self.running_time = _running_time(sample.get_segment(), buffer.pts)
         del sample
         # What came before the pipeline played, the appsink keeps apart until somebody takes it.
         self._sink.emit("try-pull-preroll", 0)
