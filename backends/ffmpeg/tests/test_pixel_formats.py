@@ -10,7 +10,8 @@ import av.video.format
 import pytest
 from av.video.format import VideoFormat
 
-from samebytes.errors import LayoutError, UnknownNameError
+import samebytes.elements as el
+from samebytes.errors import ElementError, LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat, PlaneFormat
 from samebytes_ffmpeg import _avutil
 from samebytes_ffmpeg._pixel_formats import (
@@ -51,6 +52,15 @@ def test_there_are_formats_of_both_kinds() -> None:
 def test_a_format_without_planes_of_elements_is_refused_by_name(name: str) -> None:
     with pytest.raises(LayoutError, match=rf"\b{name}\b.*{_reason(name)}"):
         image_format(_number(name))
+
+
+def test_what_a_refusal_advises_works_in_a_pipeline() -> None:
+    frame = av.VideoFrame(32, 24, "monow")
+    with pytest.raises(ElementError, match=r"no element takes it.*reformat\(\).*any iterable"):
+        el.Pipeline([frame], el.create("convert", "RGB")).run()
+    reformatted = (one.reformat(format="gray") for one in [frame])
+    (found,) = el.Pipeline(reformatted, el.create("convert", "RGB")).start()
+    assert found.image.format.name == "RGB"
 
 
 @pytest.mark.parametrize("name", MAPPED)

@@ -398,6 +398,17 @@ def test_an_error_of_postprocess_names_its_frame(requests: int) -> None:
     assert (caught.value.stream, caught.value.pts) == (0, 2)
 
 
+def test_pictures_that_no_model_reads_are_refused_with_what_to_put_before_it() -> None:
+    av = pytest.importorskip("av")
+    pytest.importorskip("samebytes_ffmpeg")
+    frames = [sb.frame(av.VideoFrame(32, 24, "bayer_rggb8"))]
+    infer = OpenVINOInfer(mean_of_image())
+    with pytest.raises(ElementError, match=r"(?s)BAYER_RGGB8.*el\.create\('convert', 'RGB'\)"):
+        el.Pipeline(frames, infer).run()
+    convert = el.create("convert", "RGB")
+    assert el.Pipeline(frames, convert, OpenVINOInfer(mean_of_image())).run()[-1].frames_out == 1
+
+
 def test_an_inference_in_line_that_fails_loses_its_own_batch() -> None:
     def fails(frame: sb.Frame[Any], _: Any) -> None:
         if frame.pts == 2:

@@ -110,6 +110,12 @@ def _known() -> dict[str, ImageFormat]:
     return formats
 
 
+_CONVERTED = (
+    "decode with PyAV, call reformat() of each av.VideoFrame, which copies it to a format such as "
+    "gray or rgb24, and take those: a Pipeline takes any iterable of frames as its source"
+)
+
+
 def _no_layout(flags: int) -> str | None:
     if flags & AV_PIX_FMT_FLAG_HWACCEL:
         return (
@@ -117,11 +123,11 @@ def _no_layout(flags: int) -> str | None:
             "that device, or download it"
         )
     if flags & AV_PIX_FMT_FLAG_BITSTREAM:
-        return "packs pixels that are not whole bytes: use frame.reformat() first, which copies"
+        return f"packs pixels that are not whole bytes, so no element takes it: {_CONVERTED}"
     if flags & AV_PIX_FMT_FLAG_BE:
         return (
-            "has big-endian elements, the machine has little-endian ones: "
-            "use frame.reformat() first, which copies"
+            "has big-endian elements, the machine has little-endian ones, so no element takes it: "
+            f"{_CONVERTED}"
         )
     return None
 

@@ -68,7 +68,7 @@ def components_of(format_: ImageFormat) -> dict[str, Component]:
             format_.name,
             names,
             f"(planes {', '.join(format_.plane_names)} of {format_.planes[0].dtype}): convert the "
-            "frames first, for instance to I420, NV12 or RGB",
+            "frames first: frame.convert('RGB'), in a pipeline el.create('convert', 'RGB')",
             nearest=(),
         )
     wide = format_.bit_depth > 8
