@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -117,7 +118,11 @@ def vaapi_plugin() -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_left_over() -> Iterator[None]:
-    """Every test gives back each reference to FFmpeg's buffers, and each buffer lent to it."""
+    """Every test gives back each reference to FFmpeg's buffers, and each buffer lent to it.
+
+    And none leaves a real-time thread, in which others would wait for all of its threads.
+    """
+    scheduled = os.sched_getscheduler(0)
     if (before := (references_held(), held_count())) != (0, 0):
         gc.collect()  # what other tests left in cycles would go in the middle of this one
         before = references_held(), held_count()
@@ -126,3 +131,4 @@ def nothing_left_over() -> Iterator[None]:
     if (references_held(), held_count()) != before:
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
     assert (references_held(), held_count()) == before
+    assert os.sched_getscheduler(0) == scheduled, "an encoder made this thread a real-time one"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -193,3 +194,14 @@ def test_every_encoder_keeps_full_range_or_refuses_it(tmp_path: Path) -> None:
         except (ElementError, av.FFmpegError, StopIteration):
             continue
     assert tried > 3
+
+
+def test_an_encoder_leaves_the_thread_as_it_was_scheduled(tmp_path: Path) -> None:
+    """As root, libsvtav1 makes the thread that opens it a real-time one."""
+    if "libsvtav1" not in av.codecs_available:
+        pytest.skip("missing package av with the encoder libsvtav1")
+    frames = [sb.frame(av.VideoFrame(64, 64, "yuv420p"))]
+    sink = FFmpegSink(tmp_path / "clip.mp4", "libsvtav1", options={"preset": "12"})
+    before = os.sched_getscheduler(0)
+    el.Pipeline(frames, sink).run(threads=0)
+    assert os.sched_getscheduler(0) == before

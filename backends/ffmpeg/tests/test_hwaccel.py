@@ -33,6 +33,7 @@ from samebytes_ffmpeg._elements._decoders import (
     SoftwareDecoding,
     StreamDecoder,
 )
+from samebytes_ffmpeg._elements._output import scheduled_as_before
 from samebytes_ffmpeg._hardware import libcuda
 
 CAPSULE: dict[str, Any] = {"stream": 1, "max_version": (1, 0)}
@@ -231,7 +232,7 @@ class TestOnDevice:
         """Of AV1 FFmpeg prefers libdav1d. Its own decoder asks for NVDEC, which is not here."""
         monkeypatch.setattr(_choosing, "CUDADecoding", WithoutNVDEC)
         path = tmp_path / "clip.mp4"
-        with av.open(str(path), "w") as container:
+        with av.open(str(path), "w") as container, scheduled_as_before():
             stream: Any = container.add_stream("libsvtav1", rate=30, options={"preset": "12"})
             stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
             container.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))

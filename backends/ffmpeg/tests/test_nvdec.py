@@ -23,6 +23,7 @@ import samebytes_ffmpeg
 from samebytes import Frame
 from samebytes.errors import ElementError, PoolTimeoutError
 from samebytes_ffmpeg import FFmpegSource
+from samebytes_ffmpeg._elements._output import scheduled_as_before
 from samebytes_ffmpeg._hardware import nvcuvid
 
 pytestmark = [pytest.mark.usefixtures("nvdec", "cuda_plugin")]
@@ -57,7 +58,7 @@ def write(
 ) -> Path:  # fmt: skip
     """A moving picture."""
     width, height = size
-    with av.open(str(path), "w") as container:
+    with av.open(str(path), "w") as container, scheduled_as_before():
         stream: Any = container.add_stream(codec, rate=30, options=options)
         stream.width, stream.height, stream.pix_fmt = width, height, format_
         for number in range(frames):

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from fractions import Fraction
 from typing import IO, Any
 
@@ -17,7 +19,7 @@ from ._describing import as_said, describe, properties_of
 from ._peer import Peer
 from ._times import Times
 
-__all__ = ["Output"]
+__all__ = ["Output", "scheduled_as_before"]
 
 _RTSP_TIMEOUT = "5000000"
 """Microseconds without an answer. The muxer connects while PyAV lets no other thread run."""
@@ -114,7 +116,8 @@ class Output:
         # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
         native.pict_type = PictureType.NONE
         try:
-            with as_said(native, frame.meta, kept[1]):
+            opening = nullcontext() if self._encodes else scheduled_as_before()
+            with as_said(native, frame.meta, kept[1]), opening:
                 packets = self._stream.encode(native)
         finally:
             native.pts, native.pict_type = kept[0], kept[2]
@@ -161,6 +164,21 @@ class Output:
             self._headed = True  # from here on PyAV ends the connection when it is closed
         self._container.mux(packets)
         self._begun, self._refused = True, False
+
+
+@contextmanager
+def scheduled_as_before() -> Iterator[None]:
+    """Let an encoder be opened, and keep this thread an ordinary one.
+
+    Where it may, as root, libsvtav1 makes the thread that opens it a real-time one. The threads
+    that this one starts later would be too, and let no others of the machine run.
+    """
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        yield
+    finally:
+        if os.sched_getscheduler(0) != policy:
+            os.sched_setscheduler(0, policy, parameters)
 
 
 def _likeness(native: av.VideoFrame) -> tuple[Any, ...]:
