@@ -432,6 +432,7 @@ def test_each_frame_of_a_batch_that_fails_is_counted(
         came = len(list(out))
     rows = out.statistics()
     assert (came, rows.of("openvino.infer").errors, rows.lost) == (10 - errors, errors, 0)
+    assert rows.of("openvino.infer").frames_in == came
 
 
 def test_frames_of_a_batch_are_lost_when_it_stops() -> None:

@@ -98,7 +98,7 @@ class _Observed:
             return [observations]
 
         for name, (unit, what, attribute) in _OF_ELEMENTS.items():
-            meter.create_observable_counter(name, read(_each(attribute)), unit, what)
+            meter.create_observable_counter(name, read(_counted(attribute)), unit, what)
         for name, unit, what, values in (
             ("samebytes.queue", "{frame}", "frames that wait for an element", _each("queue")),
             ("samebytes.frame_rate", "", "frames a second that an element took", _each("fps")),
@@ -126,6 +126,24 @@ def _each(attribute: str) -> Callable[[Running], Iterator[tuple[float, dict[str,
     def values(running: Running) -> Iterator[tuple[float, dict[str, Any]]]:
         for row in running.statistics():
             yield getattr(row, attribute), {"element": row.element}
+
+    return values
+
+
+def _counted(attribute: str) -> Callable[[Running], Iterator[tuple[float, dict[str, Any]]]]:
+    """As `_each`, and never less than before: to a reader that is a counter that began again.
+
+    Frames that an element took count as taken no more where their batch fails.
+    """
+    seen: weakref.WeakKeyDictionary[Running, dict[str, float]] = weakref.WeakKeyDictionary()
+    each = _each(attribute)
+
+    def values(running: Running) -> Iterator[tuple[float, dict[str, Any]]]:
+        highest = seen.setdefault(running, {})
+        for value, attributes in each(running):
+            element = attributes["element"]
+            highest[element] = max(value, highest.get(element, 0))
+            yield highest[element], attributes
 
     return values
 

@@ -361,6 +361,7 @@ def test_each_frame_of_a_batch_that_fails_counts(threads: int, at: int, errors: 
     rows = out.statistics()
     assert len(came) == 11 - errors
     assert (rows.of("Batch").errors, rows.lost) == (errors, 0)
+    assert rows.of("Batch").frames_in == rows.of("Batch").frames_out == 11 - errors
     assert f"{errors}" in str(rows)
 
 

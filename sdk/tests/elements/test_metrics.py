@@ -64,6 +64,35 @@ def test_counts_and_times(reader: Any) -> None:
     assert found["samebytes.latency"]["street", "0.99"] > 0
 
 
+def test_a_counter_does_not_fall_where_a_batch_fails(reader: Any) -> None:
+    export, provider = reader
+
+    class FailsLater(el.Transform):
+        kept = 0
+
+        def process(self, picture: Any) -> None:
+            self.kept += 1
+            if self.kept == 3:
+                self.kept = 0
+                raise ValueError("of all three")
+
+        def frames_kept(self) -> int:
+            return self.kept
+
+    element, found = FailsLater(), []
+
+    def look(picture: Any) -> Any:
+        found.append(points(export)["samebytes.frames_in"]["FailsLater", "street"])
+        return picture
+
+    with el.Pipeline(numbers(count=5), look, element).start(threads=0, on_error="drop") as out:
+        observe(out, "street", meter_provider=provider)
+        assert not list(out)
+        row = out.statistics().of("FailsLater")
+    assert (row.frames_in, row.errors) == (2, 3)
+    assert found == [0, 1, 2, 2, 2]
+
+
 def test_several_pipelines_and_one_that_is_started_again(
     reader: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

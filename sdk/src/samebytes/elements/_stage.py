@@ -95,6 +95,7 @@ class Stage:
         """
         entered = False
         before = self._account() if self._counts_kept else 0
+        taken = self.meter.frames_in
         try:
             if self._gate is not None:
                 self._gate.enter(
@@ -110,7 +111,9 @@ class Stage:
             self.meter.lose(self._gone(before))
             raise
         except Exception as error:
-            throw(self._failed(error, stream, frame, self._gone(before)))
+            gone = self._gone(before)
+            earlier = gone - (self.meter.frames_in == taken) if self._counts_kept else 0
+            throw(self._failed(error, stream, frame, gone, earlier))
         finally:
             if entered and self._gate is not None:
                 self._gate.leave()
@@ -154,7 +157,7 @@ class Stage:
             raise
         except Exception as error:
             after = self._account() if self._keeps else 0
-            self._fail_or_drop(error, stream, None, before - after)
+            self._fail_or_drop(error, stream, None, before - after, before - after)
             return after >= before or not self.step.element.frames_kept()
         return True
 
@@ -196,9 +199,10 @@ class Stage:
             self.meter.lose(self.step.element.frames_kept())
 
     def _failed(
-        self, error: Exception, stream: int, frame: Frame | None, frames: int = 1
-    ) -> ElementError:
-        self.meter.raised(max(frames, 1))
+        self, error: Exception, stream: int, frame: Frame | None, frames: int = 1,
+        taken: int = 0,
+    ) -> ElementError:  # fmt: skip
+        self.meter.raised(max(frames, 1), max(taken, 0))
         pts = None if frame is None else frame.meta.pts
         failure = self.step.failed(error, stream=stream, pts=pts)
         run = CURRENT.run
@@ -207,13 +211,15 @@ class Stage:
         return failure
 
     def _fail_or_drop(
-        self, error: Exception, stream: int, frame: Frame | None, frames: int = 1
-    ) -> None:
+        self, error: Exception, stream: int, frame: Frame | None, frames: int = 1,
+        taken: int = 0,
+    ) -> None:  # fmt: skip
         """Leave out what the element raised for, where that was chosen; else raise."""
         if self._drops:
-            self._failed(error, stream, frame, frames)  # which counts it, and says it in the log
+            # It is counted, and the log says it.
+            self._failed(error, stream, frame, frames, taken)
         else:
-            throw(self._failed(error, stream, frame, frames))
+            throw(self._failed(error, stream, frame, frames, taken))
 
     def _fitting(self, frame: Frame, stream: int) -> Link | None:
         """The link of a stream, if its latest frames were like this one."""

@@ -31,7 +31,8 @@ class ElementStatistics:
 
     Attributes:
         element: its name in the pipeline.
-        frames_in, frames_out: frames that it took and gave.
+        frames_in, frames_out: frames that it took and gave. Those in `errors` are not among them,
+            nor those of a batch that were taken before it failed.
         dropped: frames that were left out before it, since its queue was full; of a source, those
             that were left out before the program, where no element follows in the main line.
         errors: frames for which a call raised: of a batch that fails, all of them.
@@ -260,10 +261,15 @@ class Meter:
         with self._counting:
             self.frames_out += 1
 
-    def raised(self, frames: int = 1) -> None:
-        """A call raised, and so many frames do not go on."""
+    def raised(self, frames: int = 1, taken: int = 0) -> None:
+        """A call raised, and so many frames do not go on.
+
+        Args:
+            taken: how many of them came with earlier calls, which took them.
+        """
         with self._counting:
             self.errors += frames
+            self.frames_in -= taken
 
     def lose(self, frames: int) -> None:
         """So many frames do not go on, since the pipeline stops."""
