@@ -81,6 +81,55 @@ def test_a_stream_that_begins_before_0_is_whole(
     assert times_in(made) == pytest.approx([one - given[0] for one in given], abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ("length", "times", "rate"), [(1, [0, 1, 2, 4], 25), (2, [0, 2, 3, 5], 600)]
+)
+def test_avi_says_the_rate_of_its_source(
+    length: int, times: list[int], rate: int, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.avi"
+    unit = Fraction(1, 25)
+
+    class Numbers(el.Source):
+        gives = el.Image("I420", memory="cpu")
+
+        def negotiate(self, wanted: Any) -> Any:
+            return el.FrameInfo("image", "cpu", "I420", 64, 48, rate=Fraction(25))
+
+        def open(self, context: Any) -> None:
+            self.left = iter(times)
+
+        def read(self) -> Any:
+            time = next(self.left, None)
+            if time is None:
+                return None
+            frame = sb.context("cpu").allocate_frame("I420", 64, 48)
+            frame.meta.pts, frame.meta.time_base = time * 512, unit / 512
+            frame.metadata["duration"] = length * unit
+            return frame
+
+    el.Pipeline(Numbers(), el.create("ffmpeg.sink", made, codec="mpeg4")).run()
+    with av.open(made) as container:
+        (stream,) = container.streams.video
+        assert stream.average_rate == rate
+        found = [
+            one.pts * (stream.time_base or 1)
+            for one in container.decode(stream)
+            if one.pts is not None
+        ]
+    first = found[0]
+    assert [(time - first) / unit for time in found] == times
+
+
+def test_a_pause_that_avi_cannot_hold_is_refused_with_the_reason(tmp_path: Path) -> None:
+    frames = [sb.context("cpu").allocate_frame("I420", 64, 48) for _ in range(2)]
+    for frame, pts in zip(frames, (0, 11 * 3600 * 25), strict=True):
+        frame.meta.pts, frame.meta.time_base = pts, Fraction(1, 25)
+    sink = el.create("ffmpeg.sink", tmp_path / "made.avi", codec="mpeg4")
+    with pytest.raises(ElementError, match=r"39600 s after.*avi holds no more than 2621.*another"):
+        el.Pipeline(frames, sink).run()
+
+
 def test_frames_of_avi_are_in_order(tmp_path: Path) -> None:
     """AVI has no times: frames that the encoder reordered are shown at those of others."""
     made = tmp_path / "made.avi"

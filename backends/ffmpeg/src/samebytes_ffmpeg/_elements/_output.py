@@ -64,12 +64,13 @@ class Output:
 
     def start(
         self, frame: Frame[Any], codec: str, rate: Fraction, bit_rate: int | None,
-        options: Mapping[str, str],
+        options: Mapping[str, str], *, steady: bool = False,
     ) -> None:  # fmt: skip
         """Add the stream.
 
         Args:
             frame: one like those that follow, in FFmpeg's memory.
+            steady: the rate is not a guess.
 
         Raises:
             LayoutError, UnknownNameError: an entry of its metadata is not what it can be.
@@ -80,7 +81,10 @@ class Output:
         stream.width, stream.height = native.width, native.height
         stream.pix_fmt = native.format.name
         context = stream.codec_context
-        times = Times(frame.meta.time_base, rate, codec, self._container.format.name, self._options)
+        times = Times(
+            frame.meta.time_base, rate, codec, self._container.format.name, self._options,
+            steady=steady,
+        )  # fmt: skip
         context.time_base = times.base
         image = ImageInfo.of(frame.image.format, native.width, native.height)
         if not times.may_reorder:

@@ -26,6 +26,8 @@ __all__ = ["FFmpegSink"]
 
 _GIVEN_UP = "stopped while the other side takes no data"
 _NTSC = 1001
+_EXACT = Fraction(1, 10**6)
+"""Seconds by which a duration may differ from that of the rate it was rounded from."""
 _FINEST = 100_000
 """The denominator of a rate at most: with it 10,000 frames a second are within FFmpeg's int."""
 
@@ -117,7 +119,11 @@ class FFmpegSink(Sink):
                 if (reason := why_not_of_range(codec, native, said, options)) is not None:
                     raise ValueError(reason)
                 rate = _countable(self._rate_of(frame))
-                output.start(frame, codec, rate, self.bit_rate, options)
+                # The rate of a file whose frames come unevenly is a mean, and not that of a frame.
+                length = duration_of(frame.metadata)
+                known = self.rate or self._common_rate
+                steady = bool(known and length and abs(1 / rate - length) < _EXACT)
+                output.start(frame, codec, rate, self.bit_rate, options, steady=steady)
             file.waiting(lambda: output.write(frame))
         except GivenUpError:
             raise self._error(_GIVEN_UP) from None
@@ -176,12 +182,15 @@ class FFmpegSink(Sink):
                 raise self._error(str(error)) from error.__cause__
         return file
 
+    @property
+    def _common_rate(self) -> Fraction | None:
+        return next(iter(self._rates)) if len(self._rates) == 1 else None
+
     def _rate_of(self, frame: Frame[Any]) -> Fraction:
         """Return the rate asked for, else the sources' common one, else that of the duration."""
         if self.rate:
             return _written_as(self.rate)
-        common = next(iter(self._rates)) if len(self._rates) == 1 else None
-        if common:
+        if common := self._common_rate:
             return common
         duration = duration_of(frame.metadata)
         return _of_duration(duration) if duration else RATE

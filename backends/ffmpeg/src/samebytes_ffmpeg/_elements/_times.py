@@ -32,6 +32,9 @@ _DAY = 86_400
 
 _NO_TIMES = ("avi",)
 """Containers whose frames have no times but those of their order, which is that of decoding."""
+# libavformat/avienc.c: between two frames are empty ones, one for each unit, which is made coarser.
+_AVI_EMPTY = 65_535
+_AVI_FINEST = Fraction(1, 600)
 
 _LATEST = 2**33
 """Seconds, 272 years: with the nanoseconds that some muxers count they are within 64 bits."""
@@ -49,6 +52,8 @@ class Times:
         codec: FFmpeg's name of the encoder.
         container: FFmpeg's name of the container.
         options: of the container.
+        steady: the rate is that of the source, not a guess. Containers without times get frames of
+            that rate, since they say what their unit is as their rate.
 
     Attributes:
         base: the unit, in seconds.
@@ -57,9 +62,10 @@ class Times:
 
     def __init__(
         self, given: Fraction | None, rate: Fraction, codec: str, container: str,
-        options: Mapping[str, str],
+        options: Mapping[str, str], *, steady: bool = False,
     ) -> None:  # fmt: skip
-        self.base = _base(given, rate, codec)
+        counts = steady and container in _NO_TIMES
+        self.base = _base(None if counts else given, rate, codec)
         self._step = max(round(1 / rate / self.base), 1)
         self.may_reorder = container not in _NO_TIMES
         self._last: tuple[int, Fraction] | None = None
@@ -131,6 +137,8 @@ def _base(given: Fraction | None, rate: Fraction, codec: str) -> Fraction:
 
 def _longest_pause(container: str, base: Fraction, options: Mapping[str, str]) -> Fraction | None:
     """Seconds from a frame to one that follows soon, at most; None if there is no such limit."""
+    if container in _NO_TIMES:
+        return _AVI_EMPTY * max(base, _AVI_FINEST)
     if container not in _MOV:
         return None
     scale = base.denominator
