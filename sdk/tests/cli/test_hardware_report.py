@@ -120,8 +120,11 @@ def test_each_behaviour_is_a_row() -> None:
 
 @pytest.mark.usefixtures("made")
 def test_a_hang_is_a_row() -> None:
-    report = made_report(["hanging"], each=0.2)  # it hangs, or is not that fast
-    assert {c["result"] for c in report["checks"]} == {"hung"}
+    report = made_report(["hanging"], each=0.2)
+    found = {c["result"] for c in report["checks"]}
+    # A check of what the context does not offer is over as soon as its process has begun.
+    assert "hung" in found
+    assert found <= {"hung", "not offered"}
 
 
 @pytest.mark.usefixtures("made")
