@@ -80,7 +80,7 @@ except LookupError as error:
 
 
 def test_the_first_screen_of_help_names_all_that_there_is() -> None:
-    """What help(samebytes) begins with; below it are 2,800 lines on the classes."""
+    """The beginning of help(samebytes); below it are 2,800 lines on the classes."""
     words = re.findall(r"\w+", str(samebytes.__doc__))
     missing = [name for name in samebytes.__all__ if name not in words]
     assert missing == ["__version__"]

@@ -376,7 +376,7 @@ print(done)
 
 
 def test_palettes_wherever_they_lie() -> None:
-    """Those that end with a page too: nothing is read behind them."""
+    """Sizes that end with a page are among them: nothing is read behind it."""
     held = []
     for number in range(300):
         native = av.VideoFrame(32, 24, "pal8")

@@ -34,7 +34,7 @@ NEEDED_OF_VIDEO = (
 UNUSED = ("samples/", "benchmarks/", ".data/")
 """Half of PyNvVideoCodec: notebooks, and the source of FFmpeg."""
 CLIPS = ROOT / "build" / "gpu" / "clips"
-"""What PyAV's wheel cannot encode."""
+"""Clips that PyAV's wheel cannot encode."""
 SIZES = {"1080p": "1920x1080", "4K": "3840x2160"}
 
 

@@ -155,7 +155,7 @@ def steps(lines: list[str]) -> list[Step]:
 
 
 def steps_of_video() -> list[Step]:
-    """What is run with --video, in this order: what counts most comes first."""
+    """The steps of --video, in their order: the most important ones come first."""
     python = [sys.executable, "-X", "faulthandler"]
     pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE"]
     nvidia_smi = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv"]

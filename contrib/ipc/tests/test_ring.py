@@ -123,7 +123,7 @@ def test_the_same_memory_again_and_again() -> None:
 
 
 def test_a_slot_that_is_sent_again_and_again() -> None:
-    """What readers return is taken back, though acquire() is not called, which mostly does it."""
+    """Frames that readers return are taken back by send(), where acquire() is not called."""
     with ring() as (writer, reader):
         frame = writer.acquire()
         for number in range(1, 21):

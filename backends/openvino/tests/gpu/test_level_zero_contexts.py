@@ -46,7 +46,7 @@ class Text:
 
 
 class RecordedTensor:
-    """What the plugin makes: it says again what it was given."""
+    """The stand-in for the plugin's call, which says again what it was given."""
 
     def __init__(self, shape: Any, properties: dict[str, Any], context: int) -> None:
         kind = properties.get("SHARED_MEM_TYPE", "USM_DEVICE_BUFFER")
