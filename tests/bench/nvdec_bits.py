@@ -91,7 +91,7 @@ def same(ours: list[Array], theirs: list[Array]) -> bool:
 
 
 def compared(path: Path) -> str:
-    """What became of the frames of a clip."""
+    """The fate of the frames of a clip, in words."""
     frames = downloads = softwares = 0
     with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
         for frame, software in itertools.zip_longest(video, in_software(path)):

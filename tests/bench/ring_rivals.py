@@ -164,7 +164,7 @@ def calls_of_the_writer() -> dict[str, int]:
 
 
 def _counted(step: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
-    """What a step returns, and how many calls it made, itself among them."""
+    """The result of a step, and the number of calls that it made, itself among them."""
     calls = 0
 
     def note(_frame: object, event: str, _argument: object) -> None:

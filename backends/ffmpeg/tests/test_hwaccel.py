@@ -90,6 +90,15 @@ def uploads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_choosing, "CUDADecoding", Uploads)
 
 
+def one_frame(path: Path, codec: str, **options: str) -> Path:
+    with av.open(str(path), "w") as container, scheduled_as_before():
+        stream: Any = container.add_stream(codec, rate=30, options=options)
+        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+        container.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))
+        container.mux(stream.encode(None))
+    return path
+
+
 class WithoutNVDEC(CUDADecoding):
     """FFmpeg looks for NVDEC itself."""
 
@@ -231,12 +240,7 @@ class TestOnDevice:
     ) -> None:
         """Of AV1 FFmpeg prefers libdav1d. Its own decoder asks for NVDEC, which is not here."""
         monkeypatch.setattr(_choosing, "CUDADecoding", WithoutNVDEC)
-        path = tmp_path / "clip.mp4"
-        with av.open(str(path), "w") as container, scheduled_as_before():
-            stream: Any = container.add_stream("libsvtav1", rate=30, options={"preset": "12"})
-            stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
-            container.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))
-            container.mux(stream.encode(None))
+        path = one_frame(tmp_path / "clip.mp4", "libsvtav1", preset="12")
         with pytest.raises(ElementError, match="NVDEC cannot decode this av1 of 64x64"):
             samebytes_ffmpeg.open(path, hwaccel="cuda")
         text = el.Pipeline(FFmpegSource(path, hwaccel="auto"), OnGPU(), copy=True).explain()
@@ -247,12 +251,7 @@ class TestOnDevice:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(_choosing, "CUDADecoding", WithoutNVDEC)
-        path = tmp_path / "clip.mkv"
-        with av.open(str(path), "w") as container:
-            stream: Any = container.add_stream("ffv1", rate=30)
-            stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
-            container.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))
-            container.mux(stream.encode(None))
+        path = one_frame(tmp_path / "clip.mkv", "ffv1")
         with pytest.raises(ElementError, match="NVDEC has no decoder for ffv1: leave hwaccel out"):
             samebytes_ffmpeg.open(path, hwaccel="cuda")
 

@@ -126,7 +126,6 @@ class Planner:
         """Return what to do with a frame, and its planes as the device sees them."""
         there = self._in_device_memory(frame) if self._tries_device else None
         if there is not None:
-            _check_bytes(there)
             return self._seen(frame, there, (), memory_of_gpu(there), there.context)
         there = in_cpu_memory(frame, copy)
         if self.resize is not None:
@@ -171,6 +170,8 @@ class Planner:
         return Seen(frame, there, known)
 
     def _find_out(self, source: Source, context: RemoteContext | None) -> Known:
+        if context is not None:
+            _check_bytes(source.info)
         source = self._placed(source)
         plan = self._plans.plan_for(self._planned(source), context)
         transform = transform_of(source.placing, self.target.size, source.size, source.turn)
@@ -227,16 +228,16 @@ class Planner:
         return f"openvino:{self.device}"
 
 
-def _check_bytes(there: Frame) -> None:
-    """Raise LayoutError if the planes in the memory of a device are not of single bytes.
+def _check_bytes(info: ImageInfo) -> None:
+    """Raise LayoutError if planes in the memory of a device are not of single bytes.
 
     The inputs of the model are bytes, and memory of a device is not seen as another type.
     """
-    if any(layout.itemsize > 1 for layout in image_of(there).plane_layouts()):
+    if any(layout.itemsize > 1 for layout in info.plane_layouts()):
         raise LayoutError(
-            f"samples of {image_of(there)} have more than 8 bits, which a model reads from memory "
-            'of the CPU alone: pass frame.convert("NV12"), or resize=, as samebytes_opencv.resize, '
-            "which reads the planes on the CPU"
+            f"samples of {info} have more than 8 bits, which a model reads from memory of the CPU "
+            'alone: pass frame.convert("NV12"), or resize=, as samebytes_opencv.resize, which '
+            "reads the planes on the CPU"
         )
 
 
