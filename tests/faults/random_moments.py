@@ -91,27 +91,27 @@ def _strike_for(
     gc.collect()
     gc.freeze()
     # A call that fails is counted as one that took something: only without them leaks are counted.
-    faults = isinstance(subject, Mapping) and rng.random() < _FAULTS
-    calls = [f for f in counted_calls() if f not in _UNUSABLE] if faults else []
+    failing = subject if isinstance(subject, Mapping) and rng.random() < _FAULTS else None
+    calls = [f for f in counted_calls() if f not in _UNUSABLE]
     while time.monotonic() - began < seconds:
         faulthandler.dump_traceback_later(_ROUND_SECONDS, exit=True)
-        if calls:
-            fail_call(rng.choice(calls), rng.randrange(3))
+        if failing:
+            failing.fail(rng.choice(calls), rng.randrange(3))
         try:
             strikes += _struck(striker, subject, rng.uniform(1e-6, 1.2 * usual + 1e-4), rng)
         except (SamebytesError, OSError, MemoryError):
-            if not calls:
+            if not failing:
                 raise
             failed += 1
-        if calls:
-            fail_call(None)
+        if failing:
+            failing.fail(None)
         subject.check()
-        if isinstance(subject, Mapping) and not calls and subject.leaked.total() > strikes:
+        if isinstance(subject, Mapping) and not failing and subject.lost > strikes:
             gc.collect()
             subject.check()
-            assert subject.leaked.total() <= strikes, f"{strikes} strikes: {subject.leaked}"
+            assert subject.lost <= strikes, f"{strikes} strikes: {subject.leaked}"
     subject.close()
-    leaked = subject.leaked if isinstance(subject, Mapping) and not calls else Counter[str]()
+    leaked = subject.leaked if isinstance(subject, Mapping) and not failing else Counter[str]()
     return {
         "name": name, "strikes": strikes, "failed": failed, "leaked": max(leaked.total(), 0),
         "finalizers": striker.in_finalizers, "functions": striker.functions,

@@ -20,6 +20,7 @@ import samebytes as sb
 import samebytes.elements as el
 from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
 from samebytes_openvino import InferQueue, compile_model
+from samebytes_softdevices import fail_call
 
 from .operations import OPERATIONS
 from .owed import owed
@@ -49,15 +50,29 @@ class Mapping(Subject):
     """One of OPERATIONS: allocate, map, share, copy, derive, send.
 
     Attributes:
-        leaked: how many things were taken and not given back since it was made.
+        leaked: how many things of each kind were taken and not given back since it was made.
+        lost: how many owners of such things at least: one that owns a mapped image loses two
+            things of different kinds.
     """
 
     def __init__(self, name: str) -> None:
         self.work = OPERATIONS[name]()  # type: ignore[method-assign]
         for _ in range(3):  # caches and pools fill
             self.work()
-        self._first = owed()
+        self._earlier = Counter[str]()
+        self._first = self._owed()
         self.leaked = Counter[str]()
+        self.lost = 0
+
+    def fail(self, function: str | None, successes: int = 0) -> None:
+        """Let a call fail, as fail_call() does, whose counts begin anew."""
+        earlier = self._owed()
+        fail_call(function, successes)
+        self._earlier.update(earlier)
+        self._earlier.subtract(owed())
+
+    def _owed(self) -> Counter[str]:
+        return Counter({kind: self._earlier[kind] + count for kind, count in owed().items()})
 
     def check(self) -> None:
         thread = threading.Thread(target=self.work, daemon=True)
@@ -65,9 +80,11 @@ class Mapping(Subject):
         thread.join(_LONG)
         assert not thread.is_alive(), "another thread hangs, as where a lock is held"
         self.work()
-        self.leaked = Counter(owed())
+        now = self._owed()
+        self.leaked = Counter(now)
         self.leaked.subtract(self._first)
-        assert min(owed().values()) >= 0, f"given back twice: {owed()}"
+        self.lost = max(self.leaked.values())
+        assert min(now.values()) >= 0, f"given back twice: {now}"
 
 
 class _Other:
