@@ -45,7 +45,6 @@ _OF_SUBCLASSES = frozenset(
     [
         "_describe",
         "_handle",
-        "_is_reading",
         "_make_planes",
         "_planes_moved",
         "_planes_over",

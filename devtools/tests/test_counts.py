@@ -7,6 +7,7 @@ import pytest
 
 from devtools import counts
 from devtools.import_circles import circles
+from devtools.workspace import ROOT
 
 FILES = {
     "sdk/pyproject.toml": "",
@@ -107,3 +108,10 @@ def test_the_record_has_what_is_counted_today(capsys: pytest.CaptureFixture[str]
     shown = capsys.readouterr().out
     assert "| _core: lines | 5,130 |" in shown
     assert "| names of samebytes.plugins | 85 |" in shown
+
+
+def test_the_core_can_be_read_in_an_hour() -> None:
+    """Its modules beside the `__init__`s, and the lines of all."""
+    modules = list((ROOT / "sdk/src/samebytes/_core").rglob("*.py"))
+    assert len([module for module in modules if module.name != "__init__.py"]) <= 24
+    assert sum(len(module.read_text("utf-8").splitlines()) for module in modules) <= 4000

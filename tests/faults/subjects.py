@@ -65,7 +65,7 @@ class Mapping(Subject):
         self.lost = 0
 
     def fail(self, function: str | None, successes: int = 0) -> None:
-        """Let a call fail, as fail_call() does, whose counts begin anew."""
+        """Let a call fail, as fail_call() does, whose counts begin again."""
         earlier = self._owed()
         fail_call(function, successes)
         self._earlier.update(earlier)

@@ -304,17 +304,6 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         """
         return None
 
-    def compile_route(
-        self, level: Level, target: Target, access: str, copy: bool, item: Any = None
-    ) -> Callable[[Any], Any]:
-        """The route for a key that its table lacks, which it enters there.
-
-        Args:
-            level, target, access, copy: of the mapping.
-            item: the tensor or frame to be mapped; the error describes it if no route exists.
-        """
-        return self.router.compile_route(self, level, target, access, copy, item)
-
     def forget_routes(self) -> None:
         """Drop the compiled routes, as when plugins were added."""
         self.tensor_routes.clear()

@@ -271,7 +271,8 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         except KeyError:
             route = None
         if route is None:  # not above, where the KeyError would be shown with each error
-            route = self.context.compile_route("frame", target, access, copy, self)
+            context = self.context
+            route = context.router.compile_route(context, "frame", target, access, copy, self)
         return route(self)
 
     def crop(self, x: int, y: int, width: int, height: int, *, fit: bool = False) -> Self:

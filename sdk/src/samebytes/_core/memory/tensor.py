@@ -240,7 +240,8 @@ class Tensor(NoElements, Holder):
         except KeyError:
             route = None
         if route is None:  # not above, where the KeyError would be shown with each error
-            route = self.context.compile_route("tensor", target, access, copy, self)
+            context = self.context
+            route = context.router.compile_route(context, "tensor", target, access, copy, self)
         return route(self)
 
     def host_array(self) -> np.ndarray[Any, Any]:

@@ -123,7 +123,7 @@ class Holder(Uncopyable):
         if kind is not None:
             _close(self._holders())
             return
-        if self._is_reading():
+        if read_slot(_readonly, self):
             self.close()
             return
         found = outwards(self._owners())
@@ -135,10 +135,6 @@ class Holder(Uncopyable):
             # What has ended was published by its release; what lives on comes after it.
             if living:
                 publish(filter(None, [storage() for storage in living]))
-
-    def _is_reading(self) -> bool:
-        """`readonly` as it was set: backends put a property before it that asks their framework."""
-        return bool(read_slot(_readonly, self))
 
     @abstractmethod
     def _handle(self, key: str) -> int:
@@ -153,6 +149,7 @@ class Holder(Uncopyable):
         """This object and its open planes, which close with it."""
 
 
+# As it was set: backends put a property before it that asks their framework.
 _readonly: Any = vars(Holder)["readonly"]
 
 

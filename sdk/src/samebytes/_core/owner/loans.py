@@ -33,11 +33,7 @@ from typing import Any, ClassVar
 
 from .handles import OwnedPointer, bindable
 
-__all__ = [
-    "Lender",
-    "Loan",
-    "sweep_loans",
-]
+__all__ = ["Lender", "Loan", "sweep_loans"]
 
 _FEW = 256
 _CAN_TRACE = sys.version_info >= (3, 12)

@@ -43,12 +43,6 @@ class Uncopyable:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: {self._instead}")
 
-    def __copy__(self) -> Any:
-        self.__reduce_ex__(2)
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        self.__reduce_ex__(2)
-
 
 class Imports(dict[Hashable, Any]):
     """Imports of one storage that one cache of a driver's remembers."""
