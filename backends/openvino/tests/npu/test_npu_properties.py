@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import openvino
 import openvino.properties as props
 import pytest
 from openvino.properties import intel_npu as npu_props
 
 from samebytes.errors import SamebytesError, UnknownNameError
+from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_npu import (
     PROPERTIES,
     NpuPropertyError,
@@ -267,6 +269,18 @@ def test_properties_of_a_compiled_model(core: Any, doubling: Callable[..., Any])
     assert get_properties(compiled, ["MODEL_PRIORITY"]) == {"MODEL_PRIORITY": "LOW"}
     with pytest.raises(SamebytesError):
         set_properties(compiled, {"PERFORMANCE_HINT": "THROUGHPUT"})
+
+
+def test_layers_of_a_model_that_was_compiled_with_counters(
+    core: Any, doubling: Callable[..., Any]
+) -> None:
+    compiled = compile_model(doubling((1, 8)), "NPU", {"PERF_COUNT": "YES"}, core=core)
+    request = InferRequest(compiled)
+    with pytest.raises(RuntimeError, match="before running an inference"):
+        request.native.get_profiling_info()
+    request.infer(np.ones((1, 8), np.uint8))
+    layers = request.native.get_profiling_info()
+    assert [layer.node_name for layer in layers if layer.node_type == "Parameter"] == ["x"]
 
 
 def test_what_the_installed_plugin_alone_has() -> None:

@@ -16,6 +16,7 @@ static void let_go(struct command *command)
     object_put(command->context);
     object_put(command->event);
     object_put(command->graph);
+    object_put(command->query);
     free(command->arguments);
 }
 
@@ -43,6 +44,8 @@ bool commands_add(struct commands *commands, const struct command *command)
         object_hold(copy.event);
     if (copy.graph)
         object_hold(copy.graph);
+    if (copy.query)
+        object_hold(copy.query);
     commands->items[commands->count++] = copy;
     return true;
 }
@@ -152,7 +155,7 @@ static ze_result_t run(const struct command *command, const atomic_bool *hurry)
     case COMMAND_WAIT_EVENT:
         return run_wait(command, hurry);
     case COMMAND_GRAPH:
-        return graph_run(command->graph, command->arguments);
+        return graph_run(command->graph, command->arguments, command->query);
     }
     return ZE_RESULT_ERROR_UNKNOWN;
 }

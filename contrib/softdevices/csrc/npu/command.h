@@ -34,6 +34,7 @@ struct command {
     size_t pattern_size;
     struct graph *graph;
     const void **arguments; /* of the graph, one for each */
+    struct profiling_query *query; /* of the graph's execution, or NULL */
 };
 
 struct commands {

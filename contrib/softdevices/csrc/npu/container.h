@@ -21,6 +21,7 @@ struct container {
 };
 
 #define BINARY_MARK "SOFTNPU\1"
+#define BINARY_MARK_COUNTERS "SOFTNPU\2" /* compiled with counters of the times of layers */
 #define BINARY_MARK_SIZE 8
 
 /* Find the parts in a block; false if it is not one. */

@@ -2,6 +2,7 @@
 #include "device.h"
 #include "graph_extension.h"
 #include "newer_abi.h"
+#include "profiling.h"
 #include "trace.h"
 
 #include <string.h>
@@ -132,22 +133,8 @@ static ze_result_t set_workload_type(ze_command_queue_handle_t handle, uint32_t 
     return queue ? ZE_RESULT_SUCCESS : object_missing(handle);
 }
 
-static ze_result_t no_profiling(void)
-{
-    trace("profiling_refused");
-    return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
-}
-
 /* ze_command_queue_npu_ext.h: one function. */
 static const void *const queue_extension[] = {(const void *)set_workload_type};
-
-/* ze_graph_profiling_ext.h: pool create and destroy, query create, destroy, get data, device
- * properties, log. The plugin reports that error to whoever asked for PERF_COUNT. */
-static const void *const profiling_extension[] = {
-    (const void *)no_profiling, (const void *)no_profiling, (const void *)no_profiling,
-    (const void *)no_profiling, (const void *)no_profiling, (const void *)no_profiling,
-    (const void *)no_profiling,
-};
 
 ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t handle, const char *name,
                                                 void **address)
@@ -170,7 +157,7 @@ ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t handle, const
         else if (strncmp(name, queue, strlen(queue)) == 0)
             table = queue_extension;
         else if (strncmp(name, profiling, strlen(profiling)) == 0)
-            table = profiling_extension;
+            table = profiling_extension_table();
     }
     *address = (void *)table;
     return table ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;

@@ -2,7 +2,9 @@
 /* Using a graph: its arguments, and running it. */
 #include "graph_object.h"
 #include "memory.h"
+#include "profiling.h"
 #include "trace.h"
+#include "waitable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,7 +135,8 @@ static void trace_run(const struct graph *graph, const void *const *arguments, z
     trace("graph_execute graph=%p arguments=%s result=0x%x", (void *)graph, list, result);
 }
 
-ze_result_t graph_run(struct graph *graph, const void *const *arguments)
+ze_result_t graph_run(struct graph *graph, const void *const *arguments,
+                      struct profiling_query *query)
 {
     struct allocation **pinned = calloc(graph->count + 1, sizeof *pinned);
     if (!pinned)
@@ -146,8 +149,11 @@ ze_result_t graph_run(struct graph *graph, const void *const *arguments)
     }
     if (result == ZE_RESULT_SUCCESS) {
         pthread_mutex_lock(&graph->running);
+        const uint64_t start_ns = now_ns();
         if (infer(graph, arguments))
             result = ZE_RESULT_ERROR_UNKNOWN;
+        else if (query)
+            profiling_query_fill(query, graph_layers(graph, start_ns));
         pthread_mutex_unlock(&graph->running);
     }
     trace_run(graph, arguments, result);

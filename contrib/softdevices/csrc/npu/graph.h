@@ -9,9 +9,18 @@
 
 #include "context.h"
 #include "element_type.h"
+#include "graph_abi.h"
 #include "ir.h"
 
 struct graph;
+
+struct profiling_query;
+
+/* One for each layer; `items` is to be freed. */
+struct graph_layers {
+    struct graph_profiling_layer *items;
+    size_t count;
+};
 
 struct graph_argument {
     struct ir_port port;
@@ -24,11 +33,18 @@ struct graph_argument {
 };
 
 /*
- * Compile the model in `input`, a container or a binary of ours (container.h), which is copied.
- * What goes wrong is written into `log` (of `log_size` bytes).
+ * Compile the model in `input`, a container or a binary of ours (container.h), which is copied;
+ * with `has_counters` so that the times of its layers can be asked for. What goes wrong is written
+ * into `log` (of `log_size` bytes).
  */
-ze_result_t graph_create(struct context *context, bool is_binary, const uint8_t *input, size_t size,
-                         struct graph **out, char *log, size_t log_size);
+ze_result_t graph_create(struct context *context, bool is_binary, bool has_counters,
+                         const uint8_t *input, size_t size, struct graph **out, char *log,
+                         size_t log_size);
+
+bool graph_has_counters(const struct graph *graph);
+
+/* Give the layers of the last execution, which began at `start_ns`; one execution at a time. */
+struct graph_layers graph_layers(struct graph *graph, uint64_t start_ns);
 
 size_t graph_argument_count(const struct graph *graph);
 const struct graph_argument *graph_argument(const struct graph *graph, size_t index);
@@ -45,4 +61,6 @@ ze_result_t graph_set(struct graph *graph, size_t index, const void *pointer);
 /* A copy of the arguments set now, to be freed; NULL if one is missing, or without memory. */
 const void **graph_arguments(struct graph *graph);
 
-ze_result_t graph_run(struct graph *graph, const void *const *arguments);
+/* Run it; `query`, if it is not NULL, gets the times of the layers. */
+ze_result_t graph_run(struct graph *graph, const void *const *arguments,
+                      struct profiling_query *query);

@@ -11,6 +11,7 @@
 #define GRAPH_EXTENSION_VERSION ZE_MAKE_VERSION(1, 12)
 
 #define GRAPH_NAME_SIZE 256      /* ZE_MAX_GRAPH_ARGUMENT_NAME */
+#define GRAPH_LAYER_TYPE_SIZE 50 /* ZE_MAX_GRAPH_PROFILING_LAYER_TYPE */
 #define GRAPH_TENSOR_NAMES 32    /* ZE_MAX_GRAPH_TENSOR_NAMES_SIZE */
 #define GRAPH_PROPERTIES_RANK 5  /* ZE_MAX_GRAPH_ARGUMENT_DIMENSIONS_SIZE */
 #define GRAPH_METADATA_RANK 8    /* ZE_MAX_GRAPH_TENSOR_REF_DIMS */
@@ -103,6 +104,27 @@ struct graph_argument_metadata {
     char tensor_names[GRAPH_TENSOR_NAMES][GRAPH_NAME_SIZE];
     uint32_t tensor_name_count;
     char input_name[GRAPH_NAME_SIZE];
+};
+
+/* ze_device_profiling_data_properties_t of ze_graph_profiling_ext.h */
+struct graph_profiling_properties {
+    uint32_t stype;
+    void *next;
+    uint32_t extension_version;
+};
+
+/* ze_profiling_layer_info of ze_graph_profiling_ext.h */
+struct graph_profiling_layer {
+    char name[GRAPH_NAME_SIZE];
+    char type[GRAPH_LAYER_TYPE_SIZE];
+    uint32_t status;
+    uint64_t start_ns;
+    uint64_t duration_ns;
+    uint32_t id;
+    uint64_t fused_id;
+    uint64_t dpu_ns;
+    uint64_t software_ns;
+    uint64_t dma_ns;
 };
 
 /* ze_graph_memory_query_t */

@@ -38,16 +38,18 @@ static bool keep_binary(struct graph *graph, bool is_binary, const uint8_t *inpu
     graph->binary = malloc(graph->binary_size);
     if (!graph->binary)
         return false;
-    memcpy(graph->binary, BINARY_MARK, mark);
+    memcpy(graph->binary, graph->has_counters ? BINARY_MARK_COUNTERS : BINARY_MARK, mark);
     memcpy(graph->binary + mark, input, size);
     return true;
 }
 
-static ze_result_t read_container(const struct graph *graph, struct container *container)
+static ze_result_t read_container(struct graph *graph, struct container *container)
 {
     const uint8_t *block = graph->binary + BINARY_MARK_SIZE;
-    if (graph->binary_size < BINARY_MARK_SIZE ||
-        memcmp(graph->binary, BINARY_MARK, BINARY_MARK_SIZE) != 0)
+    if (graph->binary_size < BINARY_MARK_SIZE)
+        return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
+    graph->has_counters = memcmp(graph->binary, BINARY_MARK_COUNTERS, BINARY_MARK_SIZE) == 0;
+    if (!graph->has_counters && memcmp(graph->binary, BINARY_MARK, BINARY_MARK_SIZE) != 0)
         return ZE_RESULT_ERROR_INVALID_NATIVE_BINARY;
     return container_read(block, graph->binary_size - BINARY_MARK_SIZE, container)
                ? ZE_RESULT_SUCCESS
@@ -70,8 +72,9 @@ static int compile(struct graph *graph, const struct container *container, const
         status = ov->core_read_model(ov->core, xml, xml_size, weights, &model);
     if (!status)
         /* In f32, so that results do not depend on what the CPU has units for. */
-        status = ov->core_compile_model(ov->core, model, "CPU", 2, &graph->compiled,
-                                        "INFERENCE_PRECISION_HINT", "f32");
+        status = ov->core_compile_model(ov->core, model, "CPU", 4, &graph->compiled,
+                                        "INFERENCE_PRECISION_HINT", "f32", "PERF_COUNT",
+                                        graph->has_counters ? "YES" : "NO");
     if (!status)
         status = ov->compiled_create_request(graph->compiled, &graph->request);
     if (model)
@@ -221,13 +224,15 @@ static void restart(void *pointer)
     pthread_mutex_init(&graph->running, NULL);
 }
 
-ze_result_t graph_create(struct context *context, bool is_binary, const uint8_t *input, size_t size,
-                         struct graph **out, char *log, size_t log_size)
+ze_result_t graph_create(struct context *context, bool is_binary, bool has_counters,
+                         const uint8_t *input, size_t size, struct graph **out, char *log,
+                         size_t log_size)
 {
     struct graph *graph = calloc(1, sizeof *graph);
     if (!graph)
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     graph->context = object_hold(context);
+    graph->has_counters = has_counters;
     restart(graph);
     graph->object.restart = restart;
     ze_result_t result = keep_binary(graph, is_binary, input, size)

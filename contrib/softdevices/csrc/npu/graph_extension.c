@@ -7,6 +7,7 @@
 #include "graph_extension_arguments.h"
 #include "graph_query.h"
 #include "memory.h"
+#include "profiling.h"
 #include "trace.h"
 
 #include <stdio.h>
@@ -34,6 +35,12 @@ static ze_result_t give_text(const char *text, size_t *size, char *out)
     return ZE_RESULT_SUCCESS;
 }
 
+/* The build flags end with --config KEY="VALUE" ...; a binary remembers its own. */
+static bool wants_counters(const struct graph_descriptor *descriptor)
+{
+    return descriptor->build_flags && strstr(descriptor->build_flags, "PERF_COUNT=\"YES\"");
+}
+
 static ze_result_t create_graph(ze_context_handle_t handle, ze_device_handle_t device_handle,
                                 const struct graph_descriptor *descriptor, graph_handle *out,
                                 char *log)
@@ -51,8 +58,8 @@ static ze_result_t create_graph(ze_context_handle_t handle, ze_device_handle_t d
     if (descriptor->format != GRAPH_FORMAT_NATIVE && descriptor->format != GRAPH_FORMAT_IR)
         return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
     ze_result_t result =
-        graph_create(context, descriptor->format == GRAPH_FORMAT_NATIVE, descriptor->input,
-                     descriptor->input_size, &graph, log, LOG_SIZE);
+        graph_create(context, descriptor->format == GRAPH_FORMAT_NATIVE, wants_counters(descriptor),
+                     descriptor->input, descriptor->input_size, &graph, log, LOG_SIZE);
     if (result == ZE_RESULT_SUCCESS)
         *out = graph;
     return result;
@@ -176,13 +183,15 @@ static ze_result_t append_execute(ze_command_list_handle_t list, graph_handle ha
     HELD struct graph *graph = object_get(handle, OBJECT_GRAPH);
     if (!graph)
         return object_missing(handle);
-    if (profiling)
-        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    HELD struct profiling_query *query = profiling ? profiling_query_get(profiling, graph) : NULL;
+    if (profiling && !query)
+        return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     /* Captured now: the same graph is recorded for other requests with other arguments. */
     const void **arguments = graph_arguments(graph);
     if (!arguments)
         return ZE_RESULT_ERROR_UNINITIALIZED;
-    struct command command = {.kind = COMMAND_GRAPH, .graph = graph, .arguments = arguments};
+    struct command command = {
+        .kind = COMMAND_GRAPH, .graph = graph, .arguments = arguments, .query = query};
     ze_result_t result = command_list_append(list, &command, signal, wait_count, waits);
     free(arguments);
     return result;
@@ -271,7 +280,7 @@ static ze_result_t is_option_supported(ze_device_handle_t handle, uint32_t type,
     static const char *const supported[] = {
         "NPU_PLATFORM", "NPU_COMPILATION_MODE", "NPU_COMPILATION_MODE_PARAMS",
         "INFERENCE_PRECISION_HINT", "EXECUTION_MODE_HINT", "NPU_TILES", "NPU_MAX_TILES",
-        "NPU_STEPPING", "PERFORMANCE_HINT", "NPU_TURBO",
+        "NPU_STEPPING", "PERFORMANCE_HINT", "NPU_TURBO", "PERF_COUNT",
     };
     (void)type, (void)value;
     HELD struct device *device = object_get(handle, OBJECT_DEVICE);

@@ -11,6 +11,7 @@ struct graph {
     const struct openvino *openvino;
     uint8_t *binary; /* the model's weights lie in it */
     size_t binary_size;
+    bool has_counters; /* of the times of layers */
     void *compiled;
     pthread_mutex_t running; /* the device runs one inference of a graph at a time */
     void *request;

@@ -33,6 +33,8 @@ enum object_kind {
     OBJECT_GRAPH,
     OBJECT_GRAPH_QUERY,
     OBJECT_BUILD_LOG,
+    OBJECT_PROFILING_POOL,
+    OBJECT_PROFILING_QUERY,
 };
 
 /* The first member of everything that has a handle. */

@@ -68,6 +68,8 @@ static bool resolve_all(void *library, char *reason, size_t size)
         {"ov_infer_request_set_input_tensor_by_index", &api.request_set_input},
         {"ov_infer_request_set_output_tensor_by_index", &api.request_set_output},
         {"ov_infer_request_infer", &api.request_infer},
+        {"ov_infer_request_get_profiling_info", &api.request_layers},
+        {"ov_profiling_info_list_free", &api.layers_free},
         {"ov_infer_request_free", &api.request_free},
         {"ov_get_last_err_msg", &api.last_error},
     };

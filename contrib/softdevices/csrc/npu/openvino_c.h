@@ -14,6 +14,22 @@ struct openvino_shape {
     int64_t *dimensions;
 };
 
+/* ov_profiling_info_t */
+struct openvino_layer {
+    int status;
+    int64_t real_us;
+    int64_t cpu_us;
+    const char *name;
+    const char *execution_type;
+    const char *type;
+};
+
+/* ov_profiling_info_list_t */
+struct openvino_layers {
+    struct openvino_layer *items;
+    size_t count;
+};
+
 /* Pointers are ov_core_t, ov_model_t and so on; each status is 0 for success. */
 struct openvino {
     int (*core_create)(void **core);
@@ -37,6 +53,8 @@ struct openvino {
     int (*request_set_input)(void *request, size_t index, const void *tensor);
     int (*request_set_output)(void *request, size_t index, const void *tensor);
     int (*request_infer)(void *request);
+    int (*request_layers)(const void *request, struct openvino_layers *layers);
+    void (*layers_free)(struct openvino_layers *layers);
     void (*request_free)(void *request);
     const char *(*last_error)(void);
     void *core; /* one for the process: it is costly to make, and never freed */

@@ -361,19 +361,36 @@ else:
     )
 
 
-def test_there_is_no_profiling(openvino: Run) -> None:
+def test_layers_are_counted_where_the_model_was_compiled_for_it(
+    openvino: Run, trace_file: str
+) -> None:
     openvino(
         """
-request = core.compile_model(times(2), "NPU", {"PERF_COUNT": True}).create_infer_request()
-request.infer([np.ones((1, 4096), np.uint8)])
+def layers(compiled):
+    request = compiled.create_infer_request()
+    request.infer([np.ones((1, 4096), np.uint8)])
+    return request.get_profiling_info()
+compiled = core.compile_model(times(2), "NPU", {"PERF_COUNT": True})
+found = layers(compiled)
+assert [layer.node_type for layer in found][0::len(found) - 1] == ["Parameter", "Result"]
+assert len(found) >= 3  # the multiplication
+assert found[0].node_name == "x"
+assert {layer.status.name for layer in found} <= {"EXECUTED", "NOT_RUN", "OPTIMIZED_OUT"}
+again = core.import_model(compiled.export_model(), "NPU", {"PERF_COUNT": True})
+assert [layer.node_name for layer in layers(again)] == [layer.node_name for layer in found]
+plain = core.compile_model(times(2), "NPU").export_model()
 try:
-    request.get_profiling_info()
+    layers(core.import_model(plain, "NPU", {"PERF_COUNT": True}))
 except RuntimeError as error:
     assert "No available profiling data" in str(error)
 else:
     raise AssertionError("profiled")
-"""
+""",
+        SOFTNPU_TRACE=trace_file,
     )
+    counted = [run.number("layers") for run in npu_trace(trace_file, "profiling")]
+    assert len(counted) == 2
+    assert counted[0] == counted[1] >= 3
 
 
 @pytest.mark.slow

@@ -125,8 +125,8 @@ _ROWS = (
              Stated("RW"), None, listed=False),
     Property("NUM_STREAMS", "ov::num_streams", Number(-1, {"AUTO": -1}),
              "The threads of a model's requests: AUTO shares OpenVINO's, 0 starts them in the "
-             "caller's thread, n has n for starting, waiting and callbacks each. Reading it after "
-             "another negative number ends the process.",
+             "caller's thread and waits in one of its own, n has n for starting, waiting and "
+             "callbacks each. Reading it after another negative number ends the process.",
              Stated("RW", "AUTO, a number", "AUTO"), Stated("RW", "AUTO, -1 and above", -1)),
     _read("OPTIMAL_NUMBER_OF_INFER_REQUESTS", "ov::optimal_number_of_infer_requests", "int",
           "Requests to run at once; by platform and performance hint, not by the model."),
@@ -134,7 +134,9 @@ _ROWS = (
           "(bottom, top, step). Not used by the plugin."),
     _read("RANGE_FOR_STREAMS", "ov::range_for_streams", "tuple",
           "(bottom, top). Not used by the plugin."),
-    _flag("PERF_COUNT", "ov::enable_profiling", "Performance counters."),
+    _flag("PERF_COUNT", "ov::enable_profiling",
+          "Compile with counters: after an inference request.native.get_profiling_info() lists the "
+          "layers with their times. An exported model keeps them; one without has none."),
     Property("PERFORMANCE_HINT", "ov::hint::performance_mode",
              Choice(("THROUGHPUT", "LATENCY", "CUMULATIVE_THROUGHPUT")),
              "Chooses the tiles, DMA engines and requests: see the platforms.",
