@@ -16,7 +16,8 @@ import pytest
 import samebytes as sb
 from samebytes.errors import MissingDependencyError, SamebytesError
 from samebytes.testing import missing_device
-from samebytes_ffmpeg._hardware.libraries import system_library
+from samebytes_ffmpeg._hardware.libavcodec import libavcodec_of
+from samebytes_ffmpeg._hardware.libraries import library_for, system_library
 from samebytes_ffmpeg._loans import held_count
 from samebytes_ffmpeg._reference import references_held
 
@@ -72,6 +73,16 @@ def vaapi() -> None:
         sb.context("ffmpeg:VAAPI")
     except SamebytesError:
         pytest.skip(missing_device("VAAPI"))
+
+
+@pytest.fixture(scope="session")
+def jpeg(vaapi: None) -> None:
+    """A device and a libavcodec that decode JPEG by VA-API, or the test is skipped."""
+    del vaapi
+    try:
+        libavcodec_of(library_for("vaapi"))
+    except MissingDependencyError:
+        pytest.skip("missing package libavcodec: apt install ffmpeg")
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from samebytes.errors import (
     ElementError,
     MissingDependencyError,
     PoolTimeoutError,
+    RouteError,
     UnknownNameError,
     UnsupportedObjectError,
 )
@@ -59,16 +60,6 @@ def write(path: Path, size: tuple[int, int] = SIZE, codec: str = "mjpeg") -> Pat
             container.mux(stream.encode(picture(number, size)))
         container.mux(stream.encode(None))
     return path
-
-
-@pytest.fixture(scope="session")
-def jpeg(vaapi: None) -> None:
-    """A device and a libavcodec that decode JPEG by VA-API, or the test is skipped."""
-    del vaapi
-    try:
-        libavcodec.libavcodec_of(library_for("vaapi"))
-    except MissingDependencyError:
-        pytest.skip("missing package libavcodec: apt install ffmpeg")
 
 
 @pytest.fixture(scope="session")
@@ -301,6 +292,22 @@ def test_a_closed_decoder(stream: av.VideoStream) -> None:
     assert in_memory(frame)[0].shape == SIZE[::-1]
 
 
+def test_a_decoder_that_is_closed_with_all_its_frames_out(stream: av.VideoStream) -> None:
+    """It waits for no frame any more, also where another thread closes it."""
+    some = packets(stream)
+    decoder = VAAPIDecoder(stream, extra_hw_frames=1, timeout=60)
+    (frame,) = decoder.decode(some[0])
+    thread = threading.Timer(0.02, decoder.close)
+    thread.start()
+    with pytest.raises(ClosedError):
+        decoder.decode(some[1])
+    thread.join()
+    with pytest.raises(ClosedError):
+        decoder.flush()
+    assert decoder.held == 1
+    assert in_memory(frame)[0].shape == SIZE[::-1]
+
+
 def test_a_decoder_begins_again_after_its_end(motion: Path, stream: av.VideoStream) -> None:
     software = decoded_by_software(motion)
     some = packets(stream)
@@ -329,6 +336,23 @@ class TestDevices:
     def test_a_node_that_is_not_there(self, stream: av.VideoStream) -> None:
         with pytest.raises(UnknownNameError, match="DRM render node '/dev/dri/renderD255'"):
             VAAPIDecoder(stream, "/dev/dri/renderD255")
+
+    @pytest.mark.usefixtures("vaapi_plugin")
+    def test_a_device_of_another_kind(self, stream: av.VideoStream) -> None:
+        others: list[Any] = [sb.context("vaapi"), sb.context("ffmpeg:DRM"), 3]
+        for other in others:
+            with pytest.raises(UnsupportedObjectError, match="not a device of FFmpeg's"):
+                VAAPIDecoder(stream, other)
+
+    @pytest.mark.usefixtures("vaapi_plugin")
+    def test_a_surface_goes_to_its_own_display_alone(self, stream: av.VideoStream) -> None:
+        with VAAPIDecoder(stream) as decoder:
+            (native,) = decoder.decode(packets(stream)[0])
+        frame = sb.frame(native)
+        own = frame.map("vaapi").context
+        assert own.handle("va_display") == frame.context.handle("va_display")
+        with pytest.raises(RouteError, match="another VADisplay"):
+            frame.map(sb.context("vaapi"))
 
     def test_a_node_without_permission(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

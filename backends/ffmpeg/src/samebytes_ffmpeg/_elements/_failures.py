@@ -69,6 +69,8 @@ def in_words(error: Exception, waited: float | None = None) -> str:
     if isinstance(error, av.FFmpegError):
         if _lacks_nvenc(error):
             return _NO_NVENC
+        if isinstance(error, kinds.InvalidDataError) and error.errno == errno.EIO:
+            return without_secrets(str(error.strerror))  # of VAAPIDecoder
         number = _NUMBERS.get(error.errno or 0)
         found = number or next((text for kind, text in _TEXTS if isinstance(error, kind)), None)
         return found or without_secrets(str(error.strerror))

@@ -14,7 +14,7 @@ import av
 from av import error as kinds
 
 from samebytes.elements import Clock, Doc, FrameInfo, Image, Range, Seldom, Source, Timeline, logger
-from samebytes.errors import ElementError
+from samebytes.errors import ElementError, NativeError
 from samebytes.plugins import GivenUpError, without_secrets_in
 
 from ._choosing import Hwaccel, choice, offered
@@ -166,7 +166,7 @@ class FFmpegSource(Source):
                 return None
             except NoHardwareError as error:
                 raise self._failure(str(error)) from error
-            except (av.FFmpegError, OSError, ElementError) as error:
+            except (av.FFmpegError, OSError, ElementError, NativeError) as error:
                 failed = without_secrets_in(error)
             if self._stopping:
                 return None
@@ -329,8 +329,10 @@ class FFmpegSource(Source):
         )
         try:
             found.prime()
-        except BaseException:
+        except BaseException as error:
             found.close()
+            if isinstance(error, av.FFmpegError | NativeError):
+                raise self._error(without_secrets_in(error)) from error
             raise
         return found
 

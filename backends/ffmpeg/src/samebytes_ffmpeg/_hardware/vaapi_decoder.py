@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import av
 
 from samebytes.errors import (
     ClosedError,
+    NativeError,
     PoolTimeoutError,
     UnsupportedObjectError,
 )
@@ -34,7 +36,11 @@ __all__ = ["VAAPIDecoder"]
 _CODECS = ("mjpeg", "mpeg2video", "h264", "hevc", "vp8", "vp9", "av1")
 """Codecs whose streams say all that a decoder needs, in their headers or their data."""
 
-_EAGAIN, _ENOMEM, _EIO = -11, -12, -5
+_EAGAIN, _ENOMEM = -errno.EAGAIN, -errno.ENOMEM
+_EIO = -errno.EIO
+"""libavcodec/vaapi_decode.c: a call of the driver failed."""
+_MOST_REFUSED = 30
+"""Pictures in a row that a driver may refuse before it counts as broken: about a second of them."""
 _NAP, _LONGEST_NAP = 0.0005, 0.02
 
 
@@ -71,7 +77,8 @@ class VAAPIDecoder:
     Raises:
         MissingDependencyError: no libavcodec with VA-API, no driver, or no permission.
         NativeError: FFmpeg cannot open the device.
-        UnsupportedObjectError: FFmpeg decodes nothing of the stream's codec by VA-API.
+        UnsupportedObjectError: FFmpeg decodes nothing of the stream's codec by VA-API, or the
+            device is of another kind.
     """
 
     def __init__(
@@ -101,6 +108,7 @@ class VAAPIDecoder:
         # A buffer without memory for each frame that was given: FFmpeg counts the references to it
         # of that frame and of all that were made of it.
         self._given: list[OwnedPointer] = []
+        self._refused = 0
         extradata = stream.codec_context.extradata or b""
         context = self._codec.context(decoder, self.device.reference, extradata)
         self._codec.set_option(context, "extra_hw_frames", extra_hw_frames)
@@ -128,8 +136,10 @@ class VAAPIDecoder:
             HardwareFrame objects, or av.VideoFrame where PyAV has that FFmpeg itself.
 
         Raises:
-            av.error.InvalidDataError: the packet is damaged; later ones can be decoded.
+            av.error.InvalidDataError: the packet is damaged, or the driver refused its picture
+                (`errno` is EIO then); later ones can be decoded.
             ClosedError: the decoder was closed.
+            NativeError: the driver refused many pictures in a row, as where the device was lost.
             PoolTimeoutError: too many frames are kept, and none was dropped in time.
             UnsupportedObjectError: the driver does not decode such pictures.
         """
@@ -147,7 +157,7 @@ class VAAPIDecoder:
         """The frames that were still to come when the stream ended. It can decode another one.
 
         Raises:
-            ClosedError, PoolTimeoutError, UnsupportedObjectError: as decode().
+            ClosedError, NativeError, PoolTimeoutError, UnsupportedObjectError: as decode().
         """
         self._wait()
         with self._lock:
@@ -181,11 +191,9 @@ class VAAPIDecoder:
         return self._context
 
     def _wait(self) -> None:
-        """Wait until the decoder has a surface to decode into."""
-        if self.held < self._most:
-            return
+        """Wait until the decoder has a surface to decode into, or is closed."""
         until, nap = time.monotonic() + self._timeout, _NAP
-        while self.held >= self._most:
+        while self._opened() and self.held >= self._most:
             if time.monotonic() >= until:
                 raise self._all_held()
             # No event says that a frame is gone: whoever held it just drops it.
@@ -223,6 +231,7 @@ class VAAPIDecoder:
                 f"frames of {kind} in memory, as where the driver lacks its profile or size"
             )
         token: OwnedPointer = library.lender.new_token(None)
+        self._refused = 0
         put(token, address + library.AVFrame.opaque_ref.offset, library)
         self._given.append(token)
         if frame.pts == NO_TIME:
@@ -237,16 +246,39 @@ class VAAPIDecoder:
             return
         if code == _ENOMEM and self.held:
             raise self._all_held()
-        if code in (_EIO, AVERROR_INVALIDDATA):
-            raise av.error.InvalidDataError(
-                code, f"{self._name} cannot be decoded by VA-API ({call} failed with {code})"
-            )
+        if code == AVERROR_INVALIDDATA:
+            raise av.error.InvalidDataError(-code, f"the packet of {self._name} is damaged")
+        if code == _EIO:
+            self._refuse(call)
         self._avutil.checked(call, code)
+
+    def _refuse(self, call: str) -> None:
+        """Raise the error of a picture that the driver refused; FFmpeg does not say why."""
+        self._refused += 1
+        if self._refused >= _MOST_REFUSED:
+            raise NativeError(
+                call,
+                _EIO,
+                f"the driver of {self.device} refused {self._refused} pictures in a row: it lacks "
+                f"their kind of {self._name}, or the device was lost; open it again, or decode in "
+                "software",
+            )
+        raise av.error.InvalidDataError(
+            errno.EIO,
+            f"the driver of {self.device} refused a picture of this {self._name}: it is damaged, "
+            "or of a kind that the driver lacks, such as 4:2:2, or the device was lost; software "
+            "decodes it unless it is damaged",
+        )
 
 
 def _device(name: str | VAAPIDevice | None) -> VAAPIDevice:
     if isinstance(name, VAAPIDevice):
         return name
+    if name is not None and not isinstance(name, str):
+        raise UnsupportedObjectError(
+            f"{name!r} is not a device of FFmpeg's for VA-API: pass a DRM node, or "
+            'samebytes.context("ffmpeg:VAAPI")'
+        )
     made = VAAPIDevice.create(None, None) if name is None else VAAPIDevice.open("vaapi", name)
     assert isinstance(made, VAAPIDevice)
     return made
