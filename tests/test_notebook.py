@@ -18,6 +18,7 @@ CELLS = (
     "sb.installed_plugins()",
     "frame.meta",
     "pipe",
+    "el.available()",
 )
 
 
@@ -44,3 +45,5 @@ def test_what_a_notebook_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "<title>frames to &lt;lambda&gt;, &lt;lambda&gt; to the end</title>"
         in shown[7]["image/svg+xml"]
     )
+    assert "<td>ffmpeg.source</td>" in shown[8]["text/html"]
+    assert shown[8]["text/plain"].startswith("ELEMENT ")

@@ -215,7 +215,7 @@ class TestForgedDescriptors:
             (_set("nb_layers", 1 << 30), "1 to 4 layers"),
             (_set("layers[0].nb_planes", 9), "1 to 4 planes of a layer"),
             (_set("layers[0].nb_planes", 1), "has 2 planes, but its layer has 1"),
-            (_set("layers[0].format", 0x34325258), "BGRX has 1 planes, but its layer has 2"),
+            (_set("layers[0].format", 0x34325258), "BGRX has 1 plane, but its layer has 2"),
             (_set("layers[0].format", 0x3631564E), "is NV16, but the image was declared as NV12"),
             (_set("layers[0].format", 0x12345678), "unknown DRM fourcc"),
             (_set("layers[0].planes[1].object_index", 1), "is in buffer 1, and there are 1"),

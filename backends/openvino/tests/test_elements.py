@@ -379,7 +379,9 @@ def test_what_cannot_be_a_batch_is_refused() -> None:
         def negotiate(self, wanted: Any) -> el.FrameInfo:
             return el.FrameInfo("image", "cpu", "GRAY8", 64, 48, pool=6)
 
-    with pytest.raises(ElementError, match="keeps up to 6 frames, and the source has only 6"):
+    with pytest.raises(
+        ElementError, match="keeps up to 6 of the frames of its source, which has only 6"
+    ):
         el.Pipeline(Few(), OpenVINOInfer(mean_of_image(), batch=3, requests=2)).explain()
 
 

@@ -244,7 +244,7 @@ def test_a_peer_that_stops_reading(address: str, run: Callable[..., subprocess.P
         stopped.send_signal(signal.SIGSTOP)
         for number in range(2):
             sent(writer, number)
-        with pytest.raises(RingTimeoutError, match=f"process {stopped.pid} has 2 frames"):
+        with pytest.raises(RingTimeoutError, match=f"process {stopped.pid} has 2 of the slots"):
             writer.acquire()
         stopped.kill()
 

@@ -60,7 +60,7 @@ def test_a_slot_is_not_filled_again_while_a_reader_or_the_writer_has_it() -> Non
         ours = writer.acquire()
         with pytest.raises(RingTimeoutError, match="all 2 slots are in use") as caught:
             writer.acquire()
-        assert "this process holds 1 slots" in str(caught.value)
+        assert "this process holds 1 of the slots" in str(caught.value)
         del first
         with pytest.raises(RingTimeoutError):
             writer.acquire()
@@ -80,7 +80,7 @@ def test_a_reader_that_keeps_frames_is_named() -> None:
         with pytest.raises(RingTimeoutError) as caught:
             sent(writer, 3)
         assert caught.value.holders == {os.getpid(): 3}
-        assert f"process {os.getpid()} has 3 frames" in str(caught.value)
+        assert f"process {os.getpid()} has 3 of the slots" in str(caught.value)
         with pytest.raises(RingTimeoutError, match=r"readers did not finish within 0\.05 s"):
             writer.wait_until_read()
         with pytest.raises(RingTimeoutError, match="no frame came in time"):
@@ -104,7 +104,7 @@ def test_a_reader_knows_that_it_keeps_too_many() -> None:
             sent(writer, number)
             kept.append(reader.read())
         sent(writer, 6)
-        with pytest.raises(RingTimeoutError, match="this process holds 6 frames, and the writer"):
+        with pytest.raises(RingTimeoutError, match="this process holds 6, and the writer"):
             reader.read(0.05)
         kept.pop()
         writer.serve()

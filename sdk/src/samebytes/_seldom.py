@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Hashable
 
 from ._core.owner.locks import Lock
+from ._seen.text import counted
 
 __all__ = ["EVERY", "Seldom"]
 
@@ -45,4 +46,4 @@ class Seldom:
                 return None
             self._last[subject] = now
             often = self._left_out.pop(subject, 0)
-        return f" (and {often} times more since this was last said)" if often else ""
+        return f" (and {counted(often, 'time')} more since this was last said)" if often else ""

@@ -49,7 +49,7 @@ def test_opaque_memory_has_no_extent() -> None:
     ("dtype", "shape", "strides", "error", "text"),
     [
         ("uint8", (-1,), None, LayoutError, "negative extent"),
-        ("uint8", (4, 4), (4,), LayoutError, "1 strides"),
+        ("uint8", (4, 4), (4,), LayoutError, "one is needed for each axis"),
         ("uint4", (4,), (1,), LayoutError, "takes no strides"),
         ("uint88", (4,), None, UnknownNameError, "did you mean 'uint8'"),
         (np.dtype("O"), (4,), None, LayoutError, "object"),

@@ -13,6 +13,7 @@ import pytest
 
 import samebytes.elements as el
 from samebytes._log import logger
+from samebytes._seen.text import counted
 from samebytes.elements import Seldom, _journal, _statistics
 from samebytes.elements import logger as public_logger
 from samebytes.errors import ElementError
@@ -43,7 +44,7 @@ def test_states(said: Any) -> None:
         "numbers -> add: runs",
         "numbers -> add: ended",
     ]
-    assert texts[-1].endswith("3 frames came out, 0 were left out, 0 were under way")
+    assert texts[-1].endswith("3 frames came out, 0 left out, 0 under way")
 
 
 def test_a_stop_and_a_program_that_raises(said: Any) -> None:
@@ -125,7 +126,7 @@ def test_frames_left_out_name_the_slowest_element(said: Any) -> None:
     pipe = el.Pipeline(nine, add(), Slow())
     row = pipe.run(queue=1, when_full="drop-oldest").of("add")
     (text,) = [text for level, text in said() if level == "WARNING"]
-    assert text.startswith(f"{row.dropped} frames were left out before add in ")
+    assert text.startswith(f"{counted(row.dropped, 'frame')} left out before add in ")
     assert "the slowest element is Slow, busy for " in text
 
 

@@ -218,7 +218,7 @@ def test_wider_elements_are_aligned_behind_narrower_ones() -> None:
     ("planes", "names", "bits", "shift", "message"),
     [
         ((), (), 8, 0, "has no planes"),
-        ((PlaneFormat(1),), ("y", "uv"), 8, 0, "1 planes but 2 plane names"),
+        ((PlaneFormat(1),), ("y", "uv"), 8, 0, "1 plane but 2 plane names"),
         ((PlaneFormat(1),), ("y",), 10, 0, "8-bit elements"),
         ((PlaneFormat(1),), ("y",), 8, 1, "8-bit elements"),
         ((PlaneFormat(1),), ("y",), 0, 0, "bit_depth 0"),

@@ -136,7 +136,7 @@ def test_a_batch(frame: Frame) -> None:
     assert metadata.find(frame, SourceIdentifier) is SOURCE
     numbered = metadata.meta_of_batch([other, other], [8, 9])
     assert [s.stream_id for s in metadata.all_of(numbered, SourceIdentifier)] == [8, 9]
-    with pytest.raises(MetadataError, match="2 frames, but 1 stream id"):
+    with pytest.raises(MetadataError, match="1 stream id for 2 frames"):
         metadata.meta_of_batch([other, other], [8])
 
 

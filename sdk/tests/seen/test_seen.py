@@ -16,7 +16,7 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 from samebytes._seen.picture import LONGEST, png
-from samebytes._seen.text import Explanation, table_as_html
+from samebytes._seen.text import Explanation, counted, table_as_html
 from samebytes.errors import UnsupportedObjectError
 
 
@@ -130,8 +130,8 @@ def test_running_says_what_runs() -> None:
     frames = [sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")] * 2
     with el.Pipeline(frames, lambda frame: frame).start(threads=0) as out:
         next(out)
-        assert repr(out) == "<Running frames -> <lambda>: runs, 1 frames read>"
-    assert repr(out) == "<Running frames -> <lambda>: stopped, 1 frames read>"
+        assert repr(out) == "<Running frames -> <lambda>: runs, 1 frame read>"
+    assert repr(out) == "<Running frames -> <lambda>: stopped, 1 frame read>"
 
 
 @pytest.mark.parametrize("how", ["get", "set", "len", "iterate"])
@@ -160,3 +160,19 @@ def test_names_and_none_are_named_at_once(make: Any) -> None:
     with pytest.raises(UnsupportedObjectError) as info:
         make("rtsp://me:hunter2@10.0.0.7/live")
     assert "hunter2" not in str(info.value)
+
+
+def test_elements_are_a_table() -> None:
+    found = el.available()
+    assert repr(found).splitlines()[0].split() == ["ELEMENT", "WHAT", "IT", "DOES"]
+    assert f"json.sink{' ' * (max(map(len, found)) - 7)}a line of JSON for each frame" in repr(
+        found
+    )
+    shown: Any = found
+    assert "<td>json.sink</td><td>a line of JSON for each frame</td>" in shown._repr_html_()
+    assert found == dict(found)
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 frames"), (1, "1 frame"), (2, "2 frames")])
+def test_one_thing_and_several(number: int, text: str) -> None:
+    assert counted(number, "frame") == text

@@ -316,8 +316,8 @@ def _died(post: Post, error: Any) -> WorkerDiedError:
     reason = next((line for line in str(error).splitlines() if line.strip()), "")
     return WorkerDiedError(
         post.stage.last,
-        f"its process died {post.deaths + 1} times in a row (restarts={post.deaths}), the last "
-        f"time: {reason}",
+        f"its process died; deaths in a row: {post.deaths + 1} (restarts={post.deaths}), the last: "
+        f"{reason}",
     )
 
 

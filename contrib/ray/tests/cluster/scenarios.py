@@ -189,7 +189,9 @@ def who_dies_each_time_ends_the_pipeline() -> None:
     pipe = sbr.Pipeline(Pictures(), Dies((4, 4), folder(), True))
     found: list[int | None] = []
     out = pipe.start(restarts=1)
-    with pytest.raises(sbr.WorkerDiedError, match="element 'Dies': its process died 2 times"):
+    with pytest.raises(
+        sbr.WorkerDiedError, match="element 'Dies': its process died; deaths in a row: 2"
+    ):
         found.extend(frame.pts for frame in out)
     assert found == [0, 1, 2, 3]
     # 2 where the answer about frame 3 died with the process: then it was given once more.

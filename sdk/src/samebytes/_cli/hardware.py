@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._hardware.report import made_report
+from .._seen.text import counted
 from .table import print_table
 
 __all__ = ["write_report"]
@@ -55,6 +56,6 @@ def _print(report: dict[str, Any]) -> None:
         print(f"{device['node']}: {device['kind']} {device['name']}")
     rows = [(c["node"], c["check"], c["result"], c["by"]) for c in report["checks"]]
     print_table(("memory", "check", "result", "how, or by whom"), rows)
-    counted = Counter(c["result"] for c in report["checks"])
-    print(", ".join(f"{count} {result}" for result, count in counted.items()))
-    print(f"{len(report['benchmarks'])} benchmarks measured")
+    results = Counter(c["result"] for c in report["checks"])
+    print(", ".join(f"{count} {result}" for result, count in results.items()))
+    print(f"{counted(len(report['benchmarks']), 'benchmark')} measured")

@@ -14,6 +14,7 @@ from .._core.memory.info import TensorInfo
 from .._core.memory.meta import FrameMeta
 from .._core.memory.tensor import Tensor
 from .._core.owner.storage import joint_owner
+from .._seen.text import counted
 from ..errors import LayoutError, UnsupportedObjectError
 from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
 from .context import CPU
@@ -45,7 +46,8 @@ def frame_of_arrays(
         layouts = audio.plane_layouts()
         if len(parts) != len(layouts):
             raise LayoutError(
-                f"{audio} has {len(layouts)} planes, but {len(parts)} arrays were passed"
+                f"{audio} has {counted(len(layouts), 'plane')}, "
+                f"and {counted(len(parts), 'array')} came"
             )
         return _over(parts, FrameMeta(audio), layouts)
     assert format_ is not None  # the caller gives one of the two
@@ -55,8 +57,9 @@ def frame_of_arrays(
     else:
         if len(parts) != len(image.planes):
             raise LayoutError(
-                f"{image} has {len(image.planes)} planes ({', '.join(image.plane_names)}), "
-                f"{len(parts)} arrays were passed"
+                f"{image} has {counted(len(image.planes), 'plane')} "
+                f"({', '.join(image.plane_names)}), "
+                f"and {counted(len(parts), 'array')} came"
             )
         info = _size_of(parts, image, width, height)
     return _over(parts, FrameMeta(info), info.plane_layouts())

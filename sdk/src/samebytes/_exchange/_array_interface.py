@@ -11,6 +11,7 @@ import numpy as np
 
 from samebytes._core.native.arrays import pinned_array
 from samebytes._dtypes import DType, from_numpy
+from samebytes._seen.text import counted
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
 from ._extent import check_extent
@@ -46,7 +47,7 @@ def from_array_interface(obj: Any) -> tuple[np.ndarray[Any, Any], DType]:
     if strides is not None:
         strides = _integers(strides, "strides")
         if len(strides) != len(shape):
-            raise LayoutError(f"{len(strides)} strides for {len(shape)} axes")
+            raise LayoutError(f"{counted(len(strides), 'stride')} for shape {shape}")
     check_extent(shape, strides, element.carrier.itemsize, address)
     checked = {
         "version": 3,

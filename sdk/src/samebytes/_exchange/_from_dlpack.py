@@ -252,7 +252,7 @@ def _layout_at(ndim: int, code: int, bits: int, lanes: int, sizes: int, steps: i
     if not 0 <= ndim <= MAX_AXES:
         raise LayoutError(f"a tensor of {ndim} axes: there can be 0 to {MAX_AXES}")
     if ndim and not sizes:
-        raise LayoutError(f"a tensor of {ndim} axes without a shape")
+        raise LayoutError(f"a tensor without a shape, whose number of axes is {ndim}")
     if not ndim or not steps:
         return code, bits, lanes, ndim, _words(sizes, ndim), None
     if steps == sizes + 8 * ndim:  # in one piece, as most producers have them

@@ -9,10 +9,13 @@ from .._plugins.discovery import tables
 from .._plugins.distributions import install_hint
 from .._plugins.loading import load_class
 from .._plugins.specs import ElementSpec
+from .._seen.text import table_as_html, table_lines
 from ..errors import UnknownNameError
 from ._element import Element
 
 __all__ = ["available", "create", "element_class"]
+
+_HEADS = ("element", "what it does")
 
 
 def create(name: str, *values: Any, **parameters: Any) -> Element:
@@ -54,6 +57,20 @@ def element_class(name: str) -> type[Element]:
     return cls
 
 
+class _Elements(dict[str, ElementSpec]):
+    """Elements by name; printed as a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(table_lines(_HEADS, self._rows()))
+
+    def _repr_html_(self) -> str:
+        return table_as_html(_HEADS, self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
+        """The cells of each element, below those heads."""
+        return [(name, spec.summary) for name, spec in self.items()]
+
+
 def available() -> dict[str, ElementSpec]:
-    """The elements that `create` can make, by name."""
-    return dict(sorted(tables().elements.items()))
+    """The elements that `create` can make, by name: a dict, which is printed as a table."""
+    return _Elements(sorted(tables().elements.items()))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .._core.owner.locks import Lock
 from .._log import logger
+from .._seen.text import counted
 from .._seldom import EVERY, Seldom
 from ..errors import ElementError
 
@@ -85,8 +86,9 @@ class Journal:
         seconds = (time.perf_counter_ns() - self._began) / 1e9
         dropped = sum(row.dropped for row in statistics)
         _log.info(
-            "%s: %s after %.1f s: %d frames came out, %d were left out, %d were under way",
-            self._name, how, seconds, statistics.latency.frames, dropped, statistics.lost,
+            "%s: %s after %.1f s: %s came out, %d left out, %d under way",
+            self._name, how, seconds, counted(statistics.latency.frames, "frame"), dropped,
+            statistics.lost,
         )  # fmt: skip
 
     def failed(self, error: ElementError, *, goes_on: bool) -> None:
@@ -136,12 +138,13 @@ class Journal:
         seconds = max(past, 1) / 1e9
         slowest = max(shares, key=lambda name: shares[name], default=None)
         for name, count in new.items():
+            frames = counted(count, "frame")
             if count and slowest is None:
-                _log.warning("%d frames were left out before %s in %.1f s", count, name, seconds)
+                _log.warning("%s left out before %s in %.1f s", frames, name, seconds)
             elif count:
                 assert slowest is not None
                 _log.warning(
-                    "%d frames were left out before %s in %.1f s: the slowest element is %s, "
+                    "%s left out before %s in %.1f s: the slowest element is %s, "
                     "busy for %.0f %% of the time",
-                    count, name, seconds, slowest, shares[slowest] / seconds / 1e7,
+                    frames, name, seconds, slowest, shares[slowest] / seconds / 1e7,
                 )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+from .._seen.text import counted
 from ..errors import ParameterError
 from ._conversion import NOT_ONE, Choices, Range, check_range, converted, parsed, spelt
 
@@ -146,8 +147,9 @@ def by_name(
     names = ", ".join(known)
     if len(values) > len(known):
         raise ParameterError(
-            element, "", values, f"at most {len(known)} values",
-            says=f"too many values: {len(values)} for {len(known)} parameters ({names or 'none'})",
+            element, "", values, f"at most {counted(len(known), 'value')}",
+            says=f"too many values: {len(values)} for {counted(len(known), 'parameter')} "
+            f"({names or 'none'})",
         )  # fmt: skip
     found = dict(zip(known, values, strict=False))
     for name, value in named.items():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from .._core.memory.frame import Frame
 from .._core.owner.locks import Lock
-from .._seen.text import Explanation
+from .._seen.text import Explanation, counted
 from ..errors import ElementError
 from ._asynchronous import in_a_thread
 from ._current import CURRENT
@@ -235,7 +235,7 @@ class Running:
     def __repr__(self) -> str:
         steps = " -> ".join(step.name for step in self._run.graph)
         state = "stopped" if self.stopped else "runs"
-        return f"<Running {steps}: {state}, {self.progress().frames_read} frames read>"
+        return f"<Running {steps}: {state}, {counted(self.progress().frames_read, 'frame')} read>"
 
     def _repr_svg_(self) -> str:
         """The steps as boxes, with the frames of each source and where each step takes them."""

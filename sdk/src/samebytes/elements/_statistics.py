@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.owner.locks import Lock
 from .._counting import moved_here
-from .._seen.text import table_as_html
+from .._seen.text import counted, table_as_html
 from ..errors import UnknownNameError
 from ._current import CURRENT
 from ._journal import LOOK_AFTER, SLOW
@@ -167,7 +167,7 @@ def _below(rows: Statistics) -> Iterator[str]:
             f"p99 {latency.p99:.2f}"
         )
     if rows.lost:
-        yield f"{rows.lost} frames were under way when it stopped"
+        yield f"{counted(rows.lost, 'frame')} under way when it stopped"
 
 
 class Meter:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index
 
+from samebytes._seen.text import counted
 from samebytes.errors import LayoutError
 from samebytes.formats._image import ImageFormat
 from samebytes.formats._planes import PlaneFormat
@@ -117,7 +118,8 @@ def image_format_of_drm_layers(
             return expected
         found = ImageFormat.from_fourcc(code)
         if len(found.planes) != planes:
-            raise LayoutError(f"{found} has {len(found.planes)} planes, but its layer has {planes}")
+            own = counted(len(found.planes), "plane")
+            raise LayoutError(f"{found} has {own}, but its layer has {planes}")
         if expected is not None and found != expected:
             raise LayoutError(f"the layer is {found}, but the image was declared as {expected}")
         return found
@@ -127,7 +129,7 @@ def image_format_of_drm_layers(
         )
     if len(layers) != len(expected.planes) or any(planes != 1 for _, planes in layers):
         raise LayoutError(
-            f"{expected} has {len(expected.planes)} planes, but the layers have "
+            f"{expected} has {counted(len(expected.planes), 'plane')}, but the layers have "
             f"{[planes for _, planes in layers]}"
         )
     for number, (code, _) in enumerate(layers):

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from samebytes._numbers import integer, positive
+from samebytes._seen.text import counted
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats._planes import PlaneFormat, PlaneLayout, lay_out
 
@@ -59,8 +60,8 @@ class ImageFormat:
             raise LayoutError(f"image format {self.name!r} has no planes")
         if len(self.planes) != len(self.plane_names):
             raise LayoutError(
-                f"image format {self.name!r} has {len(self.planes)} planes but "
-                f"{len(self.plane_names)} plane names"
+                f"image format {self.name!r} has {counted(len(self.planes), 'plane')} but "
+                f"{counted(len(self.plane_names), 'plane name')}"
             )
         bits = max(plane.itemsize for plane in self.planes) * 8
         if self.bit_depth < 1 or self.bit_shift < 0 or self.bit_depth + self.bit_shift > bits:
@@ -211,8 +212,8 @@ def _plane_layouts(
             continue
         if len(given) != count:
             raise LayoutError(
-                f"{format} has {count} planes {format.plane_names}, but {len(given)} {what} "
-                f"were given: {given}"
+                f"{format} has {counted(count, 'plane')} {format.plane_names}, but "
+                f"{len(given)} {what} were given: {given}"
             )
         if None in given:
             raise LayoutError(f"{format}: one of the {what} is None: {given}")

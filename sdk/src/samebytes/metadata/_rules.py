@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.memory.meta import FrameMeta, Region
 from .._numbers import integer
+from .._seen.text import counted
 from ..errors import MetadataError
 from ..formats import ImageInfo, sample_aspect_of
 from ._affine import AffineTransform
@@ -255,7 +256,8 @@ def meta_of_batch(
     streams = (None,) * len(metas) if stream_ids is None else sequence(stream_ids, "stream_ids")
     if len(streams) != len(metas):
         raise MetadataError(
-            "stream_ids", f"do not fit: {len(metas)} frames, but {len(streams)} stream ids"
+            "stream_ids",
+            f"do not fit: {counted(len(streams), 'stream id')} for {counted(len(metas), 'frame')}",
         )
     for index, (meta, stream) in enumerate(zip(metas, streams, strict=True)):
         source = find(meta, SourceIdentifier)

@@ -28,6 +28,7 @@ from samebytes.elements import (
 from samebytes.errors import ClosedError, NegotiationError, PoolTimeoutError, SamebytesError
 from samebytes.metadata import SourceIdentifier, find
 
+from .._seen.text import counted
 from ..elements._statistics import _KEPT
 from . import _element_frames as frames_
 from ._element_frames import FORMATS, Frames, Wants, address_in, patterns_of, picture, wrapped
@@ -179,7 +180,9 @@ class ElementSuite(ParameterChecks):
         with assert_nothing_left():
             alive, stopped = self._stop_early(threads)
             gc.collect()
-            assert wait_until(lambda: not alive), f"{len(alive)} frames are held after close()"
+            assert wait_until(lambda: not alive), (
+                f"{counted(len(alive), 'frame')} held after close()"
+            )
         assert not {*threading.enumerate()} - before, "threads are left"
         del first, stopped
 
@@ -355,8 +358,8 @@ def _stream_of(frame: Frame) -> int:
 
 def _omits(held: int) -> str:
     return (
-        f"with {held} frames held it gave no more. Say in negotiate() how many frames it can have "
-        "out at a time: replace(wanted, pool=...)"
+        f"with {counted(held, 'frame')} held it gave no more. Say in negotiate() how many frames "
+        "it can have out at a time: replace(wanted, pool=...)"
     )
 
 

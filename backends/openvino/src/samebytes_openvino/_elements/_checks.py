@@ -41,8 +41,8 @@ def check_kept(given: FrameInfo, kept: int) -> None:
     """Raise ValueError if as many frames are kept under way as the source's pool has."""
     if given.pool is not None and kept >= given.pool:
         raise ValueError(
-            f"it keeps up to {kept} frames, and the source has only {given.pool}: use a "
-            "smaller batch= or requests="
+            f"it keeps up to {kept} of the frames of its source, which has only {given.pool}: use "
+            "a smaller batch= or requests="
         )
 
 

@@ -186,8 +186,8 @@ class InferQueue:
         return self._requests[number]
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else f"{len(self._idle)} idle"
-        return f"<InferQueue of {len(self)} requests, {state}>"
+        state = "closed" if self._closed else f"{len(self._idle)} of {len(self)} idle"
+        return f"<InferQueue, {state}>"
 
     def _take(self, turn: weakref.ref[_Turn]) -> int:
         while True:

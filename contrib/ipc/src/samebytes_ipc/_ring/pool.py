@@ -125,10 +125,10 @@ class Pool:
 
     def who(self) -> str:
         """Describe for an error message who has slots."""
-        words = [f"process {p} has {n} frames" for p, n in self.holders().items()]
+        words = [f"process {p} has {n} of the slots" for p, n in self.holders().items()]
         own = sum(slot.used_here for slot in self.own)
         if own:
-            words.append(f"this process holds {own} slots")
+            words.append(f"this process holds {own} of the slots")
         return ", ".join(words) or "nobody"
 
     def clear(self) -> None:

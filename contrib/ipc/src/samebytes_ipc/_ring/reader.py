@@ -227,7 +227,7 @@ class RingReader:
 
     def __repr__(self) -> str:
         state = "closed" if self._address is _CLOSED else "ended" if self._ended else "open"
-        return f"<RingReader {state}, {self._received} frames>"
+        return f"<RingReader {state}, {self._received} received>"
 
     def _checked(self) -> Connection | None:
         if self._address is _CLOSED:
@@ -371,8 +371,8 @@ class RingReader:
     def _why(self, connection: Connection) -> str:
         if connection.held >= connection.credits > 0:
             return (
-                f"no frame came in time: this process holds {connection.held} frames, and the "
-                f"writer sends it no more than {connection.credits}; drop some, or copy them"
+                f"no frame came in time: this process holds {connection.held}, and the writer "
+                f"sends it no more than {connection.credits} at a time: drop some, or copy them"
             )
         return "no frame came in time"
 

@@ -394,7 +394,7 @@ class RingWriter:
             self._server.close()
 
     def __repr__(self) -> str:
-        return f"<RingWriter {self._calls.state}, {self._server.accepted} frames>"
+        return f"<RingWriter {self._calls.state}, {self._server.accepted} accepted>"
 
     def _seconds(self, timeout: float | None) -> float:
         if timeout is not None:

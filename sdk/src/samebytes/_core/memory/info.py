@@ -84,7 +84,9 @@ class TensorInfo:
         else:
             steps = integers(strides, "strides")
             if len(steps) != len(extents):
-                raise LayoutError(f"{len(steps)} strides {steps} for {len(extents)} axes {extents}")
+                raise LayoutError(
+                    f"strides {steps} for shape {extents}: one is needed for each axis"
+                )
             # Strides along axes of one element are never walked: numpy has odd ones there.
             reach = sum([abs(s) * (n - 1) for n, s in zip(extents, steps, strict=True) if n > 1])
             if reach > MAX_BYTES:
