@@ -18,7 +18,7 @@ import samebytes
 from samebytes.plugins import sweep_loans
 from samebytes.testing import GuardedMemory
 from samebytes_openvino import PinnedTensor
-from samebytes_openvino._host._uses import is_known, other_uses
+from samebytes_openvino._host._pinned import is_known, other_uses
 
 from .models import adding
 

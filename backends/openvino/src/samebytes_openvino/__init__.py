@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from ._image._yuv import yuv_inputs
     from ._remote._shared_queue import HostBlockingWarning
     from ._request._binding import Binding
-    from ._request._compiled import CompiledModel, compile_model
-    from ._request._imported import export_model, import_model
+    from ._request._compiled import CompiledModel, compile_model, export_model, import_model
     from ._request._outputs import OutputFrame
     from ._request._ports import Port
     from ._request._queue import InferQueue
@@ -75,9 +74,9 @@ _HOME = {
     "Port": "._request._ports",
     "ReadOnlyTensor": "._host._pinned",
     "compile_model": "._request._compiled",
-    "export_model": "._request._imported",
+    "export_model": "._request._compiled",
     "image_model": "._image._model",
-    "import_model": "._request._imported",
+    "import_model": "._request._compiled",
     "take_whole_rows": "._image._rows",
     "yuv_inputs": "._image._yuv",
 }

@@ -40,10 +40,10 @@ def edge() -> Callable[[str, str, str], Any]:
     """One edge by the name of its class, to be used by hand."""
     from importlib import import_module
 
-    from samebytes_openvino.intel_gpu._specs import MAPPERS
+    from samebytes_openvino._plugin import samebytes_mappers
 
     def make(name: str, source: Any, target: Any) -> Any:
-        (spec,) = [s for s in MAPPERS if s.mapper.endswith(f":{name}")]
+        (spec,) = [s for s in samebytes_mappers() if s.mapper.endswith(f":{name}")]
         module, _, kind = spec.mapper.partition(":")
         return getattr(import_module(module), kind)(spec, source, target)
 

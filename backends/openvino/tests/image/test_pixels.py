@@ -22,7 +22,7 @@ from samebytes_openvino._image._build import (
     gathering,
     gathering_is_faster,
 )
-from samebytes_openvino._image._components import is_readable, supported_formats
+from samebytes_openvino._image._pixels import is_readable, supported_formats
 from samebytes_openvino._image._target import Target, read
 
 from .pictures import Array, echo, expected, noise

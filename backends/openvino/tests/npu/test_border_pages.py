@@ -15,7 +15,7 @@ import pytest
 import samebytes
 from samebytes.errors import CopyRequiredError, RouteError
 from samebytes_openvino import InferRequest, compile_model
-from samebytes_openvino.intel_npu._host_pages import merged
+from samebytes_openvino.intel_npu._imports import merged
 
 N = mmap.PAGESIZE
 Array = np.ndarray[Any, Any]

@@ -15,8 +15,8 @@ import pytest
 import samebytes
 from samebytes import Frame, FrameMeta, Tensor, Transfer
 from samebytes.errors import CopyRequiredError, NoRouteError, RouteError
+from samebytes_openvino._plugin import samebytes_mappers
 from samebytes_openvino.intel_npu._mappers import NpuToLevelZero
-from samebytes_openvino.intel_npu._specs import MAPPERS
 
 N = 4096
 pytestmark = pytest.mark.usefixtures("npu")
@@ -54,7 +54,7 @@ def open_files() -> int:
 
 
 def spec(mapper: str) -> Any:
-    (found,) = [m for m in MAPPERS if m.mapper.endswith(f":{mapper}")]
+    (found,) = [m for m in samebytes_mappers() if m.mapper.endswith(f":{mapper}")]
     return found
 
 

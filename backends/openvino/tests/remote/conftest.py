@@ -19,7 +19,7 @@ import samebytes
 from samebytes.plugins import sweep_loans
 from samebytes.testing import missing_device
 from samebytes_openvino import compile_model
-from samebytes_openvino._host._uses import waiting
+from samebytes_openvino._host._pinned import waiting
 
 from .models import DEVICES, adding_one
 

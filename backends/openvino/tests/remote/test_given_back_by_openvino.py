@@ -17,7 +17,7 @@ from samebytes.plugins import sweep_loans
 from samebytes.testing import assert_steady
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino._remote import _pins
-from samebytes_openvino._remote._tensor import native_in
+from samebytes_openvino._remote._context import native_in
 
 from .models import adding_one
 from .users import SHAPE, compiled, reads, region_of, source_with

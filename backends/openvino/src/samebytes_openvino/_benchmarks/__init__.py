@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from samebytes.benchmarks import Benchmark
 
-from ._gpu_rows import GPU_ROWS
-from ._npu_rows import NPU_ROWS
+from ._device_rows import GPU_ROWS, NPU_ROWS
 
 __all__ = ["BENCHMARKS"]
 

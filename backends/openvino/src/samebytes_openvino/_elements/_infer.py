@@ -22,9 +22,9 @@ from samebytes.formats import ImageFormat
 from samebytes.metadata import AffineTransform
 
 from .._core import check_device_name, default_core, read_model
-from .._image._components import components_of
 from .._image._joined import identity, joined
 from .._image._model import ImageModel, PartsModel, choose_context, image_model, parts_model
+from .._image._pixels import components_of
 from .._image._placing import AS_IT_LIES, Align, Fit, Turn, stored_size, turn_of
 from .._image._request import ImageRequest, Quality, Resize
 from .._models._families import Family
@@ -33,10 +33,9 @@ from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel, compile_model
 from .._request._outputs import WHOLE, outputs_of_item
 from .._request._request import InferRequest
-from ._batches import Batch, Batches
 from ._checks import check_batch_of, check_kept, failed, resized_regions
 from ._results import Results, check_signature
-from ._runners import Request, Runners, bound, new_outputs
+from ._runners import Batch, Batches, Request, Runners, bound, new_outputs
 from ._second_stage import SecondStage, Wanted
 
 __all__ = ["OpenVINOInfer"]

@@ -21,8 +21,8 @@ from samebytes.metadata import (
     upright_transform,
 )
 
+from .._models._found import Box
 from .._models._reading import Reading
-from .._models._regions import Box
 from .._request._outputs import placed
 
 __all__ = ["Results", "as_stored", "check_signature", "regions_of"]

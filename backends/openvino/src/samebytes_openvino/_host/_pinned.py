@@ -1,18 +1,159 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The openvino.Tensor that we hand out."""
+"""The openvino.Tensor that we hand out, and the count of its users in C++.
+
+Memory that they still use after its last holder in Python is gone is kept here until they
+do not. OpenVINO counts its users, but has no function that returns the count. The path to it from
+the Python object is
+
+    object ──▶ ov::Tensor ──▶ control block of its std::shared_ptr<ov::ITensor> ──▶ use count
+
+The first is pybind11's layout of an object with one base, the second the public header
+openvino/runtime/tensor.hpp, the third the C++ library's. None of them is guaranteed. So one tensor
+is tested first, by reads that fail where an address is wrong: unless its count goes up when a
+region is cut out of it, and down when that is dropped, counts are unknown, and never read. The
+same test is made on the first openvino.RemoteTensor that samebytes makes over memory of others:
+behind its object is an ov::RemoteTensor, which is an ov::Tensor.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
+from ctypes import addressof, c_uint64
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import openvino
 
 from samebytes.errors import AccessError
-from samebytes.plugins import sweep_loans
+from samebytes.plugins import Loan, sweep_loans
 
-from ._uses import HEAD, USES, WORDS, is_known, keep_used, other_uses, waiting
+__all__ = [
+    "HEAD",
+    "NO_USES",
+    "USES",
+    "WORDS",
+    "PinnedTensor",
+    "ReadOnlyTensor",
+    "count_follows",
+    "counted_at",
+    "is_known",
+    "keep_used",
+    "other_uses",
+    "tensor_class",
+    "waiting",
+]
 
-__all__ = ["PinnedTensor", "ReadOnlyTensor", "tensor_class"]
+HEAD = object.__basicsize__
+"""Bytes of a Python object before what pybind11 adds: the address of the ov::Tensor."""
+
+# 2**52 bytes are all that a process can address.
+WORDS = memoryview((c_uint64 * (1 << 49)).from_address(0)).cast("B").cast("Q")
+"""This process' memory in words of 64 bits: that at an address is `WORDS[address >> 3]`. An index
+takes a fifth of the time of ctypes' `from_address`."""
+
+USES = 0xFFFF_FFFF
+"""The half of its word in which the use count lies; the count of weak references is the other."""
+
+_NONE = c_uint64(0)
+
+NO_USES = addressof(_NONE) >> 3
+"""The index in WORDS of a count that is 0, for a tensor whose uses are not counted."""
+
+# Bytes of an ov::Tensor before the address of its control block, and of that before the count.
+_CONTROL = _COUNT = 8
+
+
+def other_uses(native: Any) -> int:
+    """The number of users of an openvino.Tensor's memory besides that Python object.
+
+    It is 0 where counts are not known, or the object was never filled.
+    """
+    if not is_known():
+        return 0
+    return max(0, (WORDS[counted_at(native)] & USES) - 1)
+
+
+def counted_at(native: Any) -> int:
+    """The index in WORDS of a tensor's use count, valid as long as the tensor is used.
+
+    Args:
+        native: an openvino.Tensor or openvino.RemoteTensor, whose counts are known.
+    """
+    tensor = WORDS[(id(native) + HEAD) >> 3]
+    control = WORDS[(tensor + _CONTROL) >> 3] if tensor else 0
+    return (control + _COUNT) >> 3 if control else NO_USES
+
+
+@cache
+def is_known() -> bool:
+    """True if the counts of openvino.Tensors can be read in this process."""
+    # The halves of a word lie as on a little-endian machine.
+    if sys.implementation.name != "cpython" or sys.maxsize < 2**32 or sys.byteorder != "little":
+        return False
+    tensor = openvino.Tensor(openvino.Type.u8, openvino.Shape([2]))
+    region = partial(openvino.Tensor, tensor, openvino.Coordinate([0]), openvino.Coordinate([1]))
+    return bool(count_follows(tensor, region))
+
+
+def count_follows(native: Any, use: Callable[[], Any]) -> bool | None:
+    """True if what is read as a tensor's use count is that; None if it cannot be tested now.
+
+    Args:
+        native: a tensor.
+        use: makes an object that is one more user of it.
+    """
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+    def read(address: int, size: int = 8) -> int:
+        return int.from_bytes(os.pread(memory, size, address), sys.byteorder)
+
+    def users() -> int:
+        return read(read(read(id(native) + HEAD) + _CONTROL) + _COUNT, 4)
+
+    try:
+        alone = users()
+        user = use()
+        shared = users()
+        del user
+        return (alone, shared, users()) == (1, 2, 1)
+    except (OSError, OverflowError):  # no such address
+        return False
+    finally:
+        os.close(memory)
+
+
+waiting: set[int] = set()
+"""The id of each object that is kept."""
+
+
+def keep_used(held: Any, is_used: Callable[[Any], object]) -> None:
+    """Keep an object for as long as OpenVINO uses its memory.
+
+    OpenVINO does not report when the last use ends. So each sweep asks, and whoever drops such an
+    object sweeps while any are kept.
+
+    Args:
+        held: what is kept. Its finalizer may pass it itself.
+        is_used: as `in_use` of `samebytes.plugins.Loan.keep_while`; it may return a count.
+    """
+    try:
+        waiting.add(id(held))
+        Loan.keep_while(partial(_waits, is_used), held)
+    except BaseException:  # of a signal handler: whoever drops it keeps it once more
+        waiting.discard(id(held))
+        raise
+
+
+def _waits(is_used: Callable[[Any], object], held: Any) -> bool:
+    if is_used(held):
+        return True
+    waiting.discard(id(held))
+    return False
 
 
 class PinnedTensor(openvino.Tensor):

@@ -16,8 +16,7 @@ from samebytes import ImageInfo
 from samebytes.errors import LayoutError
 
 from ._colour import Conversion, conversion, corrected
-from ._components import components_of
-from ._gathering import picture
+from ._pixels import components_of, picture
 from ._placing import AS_IT_LIES, STRETCHED, Box, Placing, Turn, boxed, turning
 from ._rows import take_whole_rows
 from ._target import Target

@@ -26,7 +26,6 @@ from .._core import default_core
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
 from ._colour import MATRICES, RANGES, ColorMatrix, ColorRange
-from ._components import components_of, without_subsampling
 from ._frames import (
     Meaning,
     Pitches,
@@ -38,6 +37,7 @@ from ._frames import (
     whole_rows,
 )
 from ._parts import Parts
+from ._pixels import components_of, without_subsampling
 from ._placing import (
     ALIGNS,
     AS_IT_LIES,

@@ -31,7 +31,7 @@ from typing import Any
 from samebytes import Storage
 from samebytes.plugins import ImportCache, Lock, sweep_loans
 
-from .._host._uses import USES, WORDS, keep_used, waiting
+from .._host._pinned import USES, WORDS, keep_used, waiting
 from ._pins import UNUSED, counted, pinned
 
 __all__ = ["Lease", "Leases", "Leftovers", "native_of"]

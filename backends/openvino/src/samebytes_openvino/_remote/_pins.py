@@ -30,7 +30,7 @@ import openvino
 from samebytes import Storage, TensorInfo
 from samebytes.plugins import sweep_loans
 
-from .._host._uses import (
+from .._host._pinned import (
     NO_USES,
     USES,
     WORDS,
@@ -187,7 +187,7 @@ def _anchored(native: Any, info: TensorInfo) -> Any:
         # The plugin divides by the bytes of an element, which are none here, and ends the process.
         # Not at the top: it makes a model.
         from .._host._element_types import element_type
-        from ._conversion import as_tensor
+        from ._values import as_tensor
 
         make = partial(as_tensor, native, element_type(info.dtype), info.ndim)
     else:

@@ -13,12 +13,11 @@ from samebytes import Tensor
 from samebytes.plugins import data_address
 
 from .._errors import last_line
-from .._request._placement import Placement, PlacementRules, Verdict
+from .._request._binding import Placement, PlacementRules, Verdict
 from .._request._ports import Port
 from ..intel_gpu._checks import cl_context_of, may_be_region
 from ..intel_gpu._opencl import allocation
-from ._context import RemoteContext
-from ._tensor import native_in
+from ._context import RemoteContext, native_in
 from ._values import params_of, pointer
 
 __all__ = ["placement_rules"]

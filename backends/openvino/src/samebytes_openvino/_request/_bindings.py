@@ -20,15 +20,13 @@ from samebytes.plugins import count_copy, data_address
 from .._errors import REPORTING_BUSY, check_busy, last_line
 from .._host._element_types import element_type
 from .._host._tensor import OPENVINO, OpenVINOTensor
-from .._remote._context import RemoteContext
+from .._remote._context import RemoteContext, RemoteTensor, native_in
 from .._remote._leases import Leftovers
 from .._remote._pins import pin
-from .._remote._tensor import RemoteTensor, native_in
 from ._batches import place_batch
-from ._binding import Binding, Bound, InPlace
+from ._binding import Binding, Bound, HostPlacement, InPlace, PlacementRules
 from ._checks import check_batch
 from ._compiled import CompiledModel, context_of
-from ._placement import HostPlacement, PlacementRules
 from ._placing import Placer, dense_input
 from ._ports import Port
 
@@ -342,7 +340,7 @@ class Bindings:
 def _carry(tensor: Tensor) -> Any:
     """A remote tensor as an openvino.Tensor, which OpenVINO takes by port and in batches."""
     # Not at the top: it makes a model, and is seldom needed.
-    from .._remote._conversion import as_tensor
+    from .._remote._values import as_tensor
 
     return as_tensor(native_in(tensor), element_type(tensor.dtype), len(tensor.shape))
 

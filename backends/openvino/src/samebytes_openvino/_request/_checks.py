@@ -11,11 +11,11 @@ import openvino
 from samebytes import Frame, Tensor, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
-from .._remote._tensor import RemoteTensor
+from .._remote._context import RemoteTensor
 from ._ports import Port
 
 if TYPE_CHECKING:
-    from ._placement import PlacementRules
+    from ._binding import PlacementRules
 
 __all__ = [
     "check_batch",

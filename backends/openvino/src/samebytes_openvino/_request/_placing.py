@@ -23,11 +23,9 @@ from samebytes.plugins import HostContext, count_copy, data_address
 from .._host._element_types import element_type
 from .._host._pinned import PinnedTensor, ReadOnlyTensor
 from .._host._tensor import OPENVINO, OpenVINOTensor
-from .._remote._context import RemoteContext, foreign_tensor
-from .._remote._tensor import RemoteTensor
-from ._binding import Bound
+from .._remote._context import RemoteContext, RemoteTensor, foreign_tensor
+from ._binding import Bound, PlacementRules
 from ._checks import check_kind, check_layout, check_output, check_remote, check_surface, is_dense
-from ._placement import PlacementRules
 from ._ports import Port
 
 __all__ = ["Placer", "dense_input", "in_host_memory", "needs_copy", "with_padding"]

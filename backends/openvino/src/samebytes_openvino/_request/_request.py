@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from samebytes import Frame, Tensor
 from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
-from ._binding import Binding
+from ._binding import Binding, HostPlacement
 from ._bindings import Bindings, bindings_of
 from ._callbacks import in_callback
 from ._compiled import new_request
 from ._inference import Inference
 from ._outputs import Loans, OutputFrame
-from ._placement import HostPlacement
 from ._placing import with_padding
 from ._ports import Port, as_index, find_port, ports_by_name, ports_of
 

@@ -16,9 +16,10 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from .._errors import ForeignMemoryError, OpenVINOError, PropertyError, RegionError
+    from .._image._yuv import i420_inputs, nv12_inputs
     from ._context import ClContext
     from ._d3d import D3DContext
-    from ._memory import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
+    from ._properties import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
     from ._tensors import (
         ClBufferTensor,
         ClImage2DTensor,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
         VASurfaceTensor,
     )
     from ._va import VAContext
-    from ._yuv import i420_inputs, nv12_inputs
     from ._ze import ZeContext, ZeTensor
 
 __all__ = [
@@ -63,21 +63,21 @@ _HOME = {
     "D3DBufferTensor": "._tensors",
     "D3DContext": "._d3d",
     "D3DSurface2DTensor": "._tensors",
-    "FileDescriptor": "._memory",
+    "FileDescriptor": "._properties",
     "ForeignMemoryError": ".._errors",
     "GpuTensor": "._tensors",
     "OpenVINOError": ".._errors",
     "PropertyError": ".._errors",
     "RegionError": ".._errors",
-    "SharedBufferHandle": "._memory",
+    "SharedBufferHandle": "._properties",
     "USMTensor": "._tensors",
     "VAContext": "._va",
     "VASurfaceTensor": "._tensors",
-    "VirtualAddressMemory": "._memory",
+    "VirtualAddressMemory": "._properties",
     "ZeContext": "._ze",
     "ZeTensor": "._ze",
-    "i420_inputs": "._yuv",
-    "nv12_inputs": "._yuv",
+    "i420_inputs": ".._image._yuv",
+    "nv12_inputs": ".._image._yuv",
 }
 
 

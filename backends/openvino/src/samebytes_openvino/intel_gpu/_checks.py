@@ -25,7 +25,7 @@ from .._host._element_types import packed_nbytes
 from .._remote._pins import pinned
 from . import _opencl
 from . import _opencl_abi as cl
-from ._memory import ALIGNMENT
+from ._properties import ALIGNMENT
 
 __all__ = [
     "IMAGES",

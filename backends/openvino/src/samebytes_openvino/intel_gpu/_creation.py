@@ -14,9 +14,8 @@ from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import NativeStorage
 
 from .._errors import ForeignMemoryError, PropertyError, naming
-from .._remote._context import RemoteContext
+from .._remote._context import RemoteContext, layout_of
 from .._remote._pins import pin, pin_memory, pinned
-from .._remote._tensor import layout_of
 from .._remote._values import info_of, params_of
 from . import _opencl, _properties
 from ._checks import check_image, check_is_image, check_object, handle_of
@@ -25,7 +24,7 @@ from ._tensors import ClImage2DTensor, GpuTensor, USMTensor
 
 if TYPE_CHECKING:
     from .._host._tensor import OpenVINOTensor
-    from ._memory import VirtualAddressMemory
+    from ._properties import VirtualAddressMemory
 
 __all__ = ["TensorMaker", "nhwc", "nv12_planes"]
 

@@ -28,13 +28,15 @@ from ._checks import (
     is_image,
     padded_size,
 )
-from ._memory import (
+from ._properties import (
     FileDescriptor,
     SharedBufferHandle,
     VirtualAddressMemory,
     address_of,
+    kind_of,
+    memory_in,
+    pointer_in,
 )
-from ._properties import kind_of, memory_in, pointer_in
 
 __all__ = [
     "Plan", "buffer_plan", "cpu_plan", "cpu_va_plan", "file_plan", "image_plan", "plan_for",

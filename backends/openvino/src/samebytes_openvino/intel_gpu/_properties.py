@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The maps of properties that describe contexts and tensors to OpenVINO's GPU plugin.
+"""Memory that create_tensor takes, and the maps of properties that describe it to the plugin.
 
-They are the maps that the wrapper classes of openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp
+The maps are those that the wrapper classes of openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp
 build, with the keys of openvino/runtime/intel_gpu/remote_properties.hpp. Two keys have another C++
 type on Windows, where handles of the system are pointers. Maps that users pass are taken apart here
 too, to be checked as other arguments are.
@@ -9,17 +9,28 @@ too, to be checked as other arguments are.
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from samebytes.errors import UnknownNameError
+import numpy as np
+
+from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import data_address
 
 from .._errors import PropertyError
 from .._remote._values import pointer
-from ._memory import SharedBufferHandle, VirtualAddressMemory
 
 __all__ = [
+    "ALIGNMENT",
+    "FileDescriptor",
+    "SharedBufferHandle",
+    "VirtualAddressMemory",
+    "address_of",
     "allocated",
     "buffer_in",
     "cl_buffer",
@@ -39,6 +50,115 @@ __all__ = [
     "usm_host",
     "va_context",
 ]
+
+Access = Literal["READ", "READ_WRITE"]
+
+ALIGNMENT = 64
+"""Address and size of CPU memory must be multiples of this, a cache line, or a driver may work on
+its own copy and still give the same pointer back. OpenVINO's example of CPU_VA says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBufferHandle:
+    """Memory that another API exports.
+
+    Attributes:
+        value: a DMA-BUF descriptor on Linux, an NT handle on Windows. It stays the caller's.
+    """
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VirtualAddressMemory:
+    """Memory of the CPU.
+
+    Attributes:
+        ptr: an address, a multiple of 64; or a numpy array or another writable buffer, which the
+            tensor then keeps alive.
+        size: bytes, a multiple of 64; -1 is the size of the tensor, or of the buffer.
+        access: "READ" for memory that may not be written.
+    """
+
+    ptr: Any
+    size: int = -1
+    access: Access = "READ_WRITE"
+
+
+@dataclass(frozen=True, slots=True)
+class FileDescriptor:
+    """Bytes of a file, mapped into memory.
+
+    OpenVINO's own property for it cannot be made in Python. The file is mapped here, and its
+    pages are passed as memory of the CPU.
+
+    Attributes:
+        path: of the file.
+        offset: where the tensor begins, a multiple of `mmap.ALLOCATIONGRANULARITY`.
+        access: "READ_WRITE": writes reach the file.
+    """
+
+    path: str | os.PathLike[str]
+    offset: int = 0
+    access: Access = "READ"
+
+    def mapped(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """The bytes from `offset` on, to the end of their last page, at least `nbytes`.
+
+        Args:
+            nbytes: how many are needed.
+
+        Raises:
+            PropertyError: the offset is not one that can be mapped, or the file is too short.
+            OSError: the file cannot be opened.
+        """
+        if self.offset < 0 or self.offset % mmap.ALLOCATIONGRANULARITY:
+            raise PropertyError(
+                "FILE_DESCRIPTOR",
+                f"offset {self.offset} is not a multiple of {mmap.ALLOCATIONGRANULARITY}",
+            )
+        write = self.access == "READ_WRITE"
+        with open(self.path, "r+b" if write else "rb") as file:  # noqa: PTH123 - any path-like
+            size = os.fstat(file.fileno()).st_size
+            if size - self.offset < nbytes or nbytes == 0:
+                raise PropertyError(
+                    "FILE_DESCRIPTOR",
+                    f"{os.fspath(self.path)} has {size} bytes: {nbytes} from {self.offset} on "
+                    "cannot be mapped",
+                )
+            # Private pages of a file that is only read: the plugin makes its buffers writable.
+            access = mmap.ACCESS_WRITE if write else mmap.ACCESS_COPY
+            pages = mmap.mmap(file.fileno(), nbytes, access=access, offset=self.offset)
+        return np.frombuffer(pages, np.uint8)
+
+
+def address_of(memory: Any) -> tuple[int, int | None, Any]:
+    """(address, bytes or None if not known, what keeps it alive) of an address or a buffer.
+
+    Raises:
+        PropertyError: null, or a buffer that has gaps.
+        UnsupportedObjectError: neither.
+    """
+    if isinstance(memory, ctypes.c_void_p):
+        memory = memory.value or 0
+    if isinstance(memory, int | np.integer):
+        if memory <= 0:
+            raise PropertyError("CPU_VA", "this pointer is null")
+        return int(memory), None, None
+    try:
+        array = memory if isinstance(memory, np.ndarray) else np.frombuffer(memory, np.uint8)
+    except TypeError:
+        raise UnsupportedObjectError(
+            f"CPU_VA: memory must be an address or a buffer, not a {type(memory).__name__}"
+        ) from None
+    if not array.flags.c_contiguous:
+        raise PropertyError(
+            "CPU_VA",
+            f"strides {array.strides} of shape {array.shape}: the plugin ignores strides and "
+            "reads the bytes as dense",
+        )  # fmt: skip
+    return data_address(array), array.nbytes, array
+
 
 Properties = dict[str, Any]
 WINDOWS = sys.platform == "win32"

@@ -22,8 +22,8 @@ from .._remote._values import info_of, params_of
 from . import _opencl, _properties
 from ._checks import USM, check_object, handle_of, padded_size
 from ._context import ClContext, handle_or_none
-from ._memory import VirtualAddressMemory
 from ._plans import Plan, buffer_plan, image_plan, usm_plan
+from ._properties import VirtualAddressMemory
 from ._tensors import GpuTensor, array_over, host_memory
 
 __all__ = [

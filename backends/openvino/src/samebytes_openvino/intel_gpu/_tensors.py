@@ -14,8 +14,8 @@ from samebytes import Context, Frame, Storage, Tensor, TensorInfo
 from samebytes.errors import NotHostVisibleError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import read_slot
 
+from .._remote._context import RemoteTensor, layout_of
 from .._remote._leases import Lease, Leftovers, native_of
-from .._remote._tensor import RemoteTensor, layout_of
 from . import _opencl
 from ._checks import IMAGES, USM, check_whole, cl_context_of
 

@@ -21,9 +21,15 @@ from .._errors import PropertyError
 from . import _devices, _properties
 from ._checks import ON_LEVEL_ZERO, USM, handle_of
 from ._context import ClContext
-from ._memory import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
 from ._plans import Plan, cpu_va_plan, file_plan
-from ._properties import kind_of, memory_in, pointer_in
+from ._properties import (
+    FileDescriptor,
+    SharedBufferHandle,
+    VirtualAddressMemory,
+    kind_of,
+    memory_in,
+    pointer_in,
+)
 from ._tensors import GpuTensor
 
 __all__ = ["ZeContext", "ZeTensor"]

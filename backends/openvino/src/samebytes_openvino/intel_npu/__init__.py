@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ._checks import check_static
     from ._context import ZeroContext
     from ._latency import Latency, LatencyReport, measure_latency
-    from ._memory import ZeroMemory
     from ._properties import (
         PLATFORMS,
         PROPERTIES,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     )
     from ._remote_properties import FileDescriptor, MemType, TensorType
     from ._states import get_states, reset_states, set_states
-    from ._tensor import ZeroBufferTensor
+    from ._tensor import ZeroBufferTensor, ZeroMemory
 
 _HOME = {
     "CompilationModeParams": "._properties",
@@ -59,7 +58,7 @@ _HOME = {
     "Stated": "._properties",
     "ZeroBufferTensor": "._tensor",
     "ZeroContext": "._context",
-    "ZeroMemory": "._memory",
+    "ZeroMemory": "._tensor",
     "check_static": "._checks",
     "find_property": "._properties",
     "get_properties": "._properties",

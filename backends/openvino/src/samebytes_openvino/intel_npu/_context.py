@@ -17,17 +17,14 @@ from samebytes.plugins import ContextRegistry, NativeStorage, data_address
 from .._core import core_of
 from .._errors import PropertyError, naming
 from .._host._tensor import OPENVINO, OpenVINOTensor
-from .._remote._context import RemoteContext
+from .._remote._context import RemoteContext, RemoteTensor
 from .._remote._pins import pin, pin_memory, pinned
-from .._remote._tensor import RemoteTensor
 from .._remote._values import info_of, params_of
 from . import _checks
 from ._device import NPU, default_native, device_of, memory_of
-from ._host_pages import HostMemory, host_memory_of, mapped_file
-from ._imports import Imported, Imports, holding, tensor_in
-from ._memory import ZeroMemory
+from ._imports import HostMemory, Imported, Imports, holding, host_memory_of, mapped_file, tensor_in
 from ._remote_properties import FileDescriptor, MemType, TensorType, as_properties, ask
-from ._tensor import ZeroBufferTensor
+from ._tensor import ZeroBufferTensor, ZeroMemory
 
 if TYPE_CHECKING:
     from typing import Self, Unpack

@@ -30,8 +30,7 @@ from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from ._checks import tensor_nbytes
 from ._context import ZeroContext, image_shape
-from ._host_pages import Pages, merged, whole_pages
-from ._imports import Imported, holding, tensor_in
+from ._imports import Imported, Pages, holding, merged, tensor_in, whole_pages
 from ._remote_properties import TensorType
 from ._tensor import REGION, ZeroBufferTensor, check_copyable, host_memory, may_be_region
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in the memory of OpenVINO's NPU plugin."""
+"""Tensors in the memory of OpenVINO's NPU plugin, and ZeroMemory, a whole imported piece."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypeVar, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -12,18 +12,28 @@ from samebytes import Storage, TensorInfo
 from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
 from samebytes.plugins import array_in, data_address
 
-from .._errors import RegionError
+from .._errors import PropertyError, RegionError
 from .._host._element_types import element_type, from_element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
-from .._remote._conversion import as_tensor
+from .._remote._context import RemoteTensor
 from .._remote._pins import pin, pinned
-from .._remote._tensor import RemoteTensor
+from .._remote._values import as_tensor, info_of
 from . import _checks
-from ._imports import Imported
+from ._imports import Imported, holding, tensor_in
 from ._remote_properties import MemType, TensorType
 
-__all__ = ["REGION", "ZeroBufferTensor", "check_copyable", "host_memory", "may_be_region"]
+if TYPE_CHECKING:
+    from ._context import ZeroContext
+
+__all__ = [
+    "REGION",
+    "ZeroBufferTensor",
+    "ZeroMemory",
+    "check_copyable",
+    "host_memory",
+    "may_be_region",
+]
 
 T = TypeVar("T", bound=RemoteTensor)
 
@@ -204,3 +214,73 @@ def host_memory(tensor: ZeroBufferTensor) -> Storage:
         holds=tensor.native,
         readonly=tensor.readonly,
     )
+
+
+class ZeroMemory:
+    """Memory that the NPU plugin imported as a whole: `ZeroContext.import_memory`.
+
+    Tensors of it keep it, and what it lies in. Drop it when no more tensors are to be made.
+
+    Attributes:
+        context: the ZeroContext.
+        readonly: it may not be written to.
+    """
+
+    __slots__ = ("_imported", "context", "readonly")
+
+    def __init__(self, context: ZeroContext, imported: Imported, readonly: bool) -> None:
+        self.context = context
+        self.readonly = readonly
+        self._imported = imported
+
+    @property
+    def address(self) -> int:
+        """The USM pointer to the first byte, valid while this object or a tensor of it lives."""
+        return self._imported.address
+
+    @property
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._imported.nbytes
+
+    @property
+    def native(self) -> Any:
+        """The openvino.RemoteTensor over all of it: uint8 [1, nbytes].
+
+        An ordinary openvino.Tensor where it lies within memory that the NPU held already.
+        """
+        imported = self._imported
+        if imported.within_other:
+            return self.tensor("uint8", (1, imported.nbytes)).native
+        return imported.native
+
+    def tensor(self, type: Any, shape: Sequence[int], offset: int = 0) -> ZeroBufferTensor:
+        """A dense tensor in it. The plugin hands its very pointer to the device.
+
+        Args:
+            type: an openvino.Type, or a dtype in any spelling.
+            shape: elements along each axis.
+            offset: of the first element, in bytes; a multiple of the element's size.
+
+        Raises:
+            PropertyError: it reaches beyond the memory, or its elements are not aligned.
+            UnknownNameError: no such element type.
+        """
+        info, _, _ = info_of(type, shape)
+        _checks.check_size(info, self.nbytes)
+        nbytes = _checks.tensor_nbytes(info)
+        if offset < 0 or offset + nbytes > self.nbytes:
+            raise PropertyError(
+                "offset",
+                f"the tensor takes bytes {offset} to {offset + nbytes} of memory of {self.nbytes}",
+            )
+        if offset % (info.dtype.itemsize or 1):
+            raise PropertyError("offset", f"{offset} is not a multiple of the size of {info.dtype}")
+        storage = holding((self._imported,))
+        native = tensor_in(self._imported, storage, offset, info, self.readonly)
+        return ZeroBufferTensor.owned(
+            native, self.context, storage, readonly=self.readonly, info=info
+        )
+
+    def __repr__(self) -> str:
+        return f"<ZeroMemory {self.nbytes} bytes at {self.address:#x}>"

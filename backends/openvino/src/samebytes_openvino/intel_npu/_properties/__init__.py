@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The properties of OpenVINO's NPU plugin: a table, checks, reading and setting."""
 
-from ._platforms import PLATFORMS, Platform, platform
 from ._settings import check_tiles, find_property, get_properties, set_properties, validate
-from ._table import PROPERTIES, Property, Stated
+from ._table import PLATFORMS, PROPERTIES, Platform, Property, Stated, platform
 from ._values import CompilationModeParams, NpuPropertyError, NpuPropertyWarning
 
 __all__ = [
