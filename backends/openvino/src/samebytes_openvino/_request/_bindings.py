@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory that the ports of a request read and write. OpenVINO holds none of it; we do.
 
-A tensor is wrapped and placed (`_placing`; several of one batch: `_batches`), given to OpenVINO,
-and held.
+A tensor is wrapped and placed (`_placing`), given to OpenVINO, and held.
 """
 
 from __future__ import annotations
@@ -23,11 +22,10 @@ from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor, native_in
 from .._remote._leases import Leftovers
 from .._remote._pins import pin
-from ._batches import place_batch
 from ._binding import Binding, Bound, HostPlacement, InPlace, PlacementRules
 from ._checks import check_batch
 from ._compiled import CompiledModel, context_of
-from ._placing import Placer, dense_input
+from ._placing import Placer, dense_input, place_batch
 from ._ports import Port
 
 __all__ = ["Bindings", "bindings_of"]

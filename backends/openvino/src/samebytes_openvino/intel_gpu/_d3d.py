@@ -15,8 +15,8 @@ from ._checks import handle_of
 from ._context import ClContext
 from ._plans import Plan
 from ._properties import buffer_in, kind_of, surface_in
-from ._surfaces import context_over, surface_pair, surface_tensor
 from ._tensors import D3DBufferTensor, D3DSurface2DTensor, GpuTensor
+from ._va import context_over, surface_pair, surface_tensor
 
 __all__ = ["D3DContext"]
 
