@@ -30,6 +30,8 @@ __all__ = [
 
 _PER_THREAD_STREAM = 2
 _LARGEST_HANDLE = 2**64 - 1
+_PAGE = 4096
+"""Handles are pointers, and no system has memory at the first ones. CUDA's drivers read there."""
 _DISABLE_TIMING = 2
 """CU_EVENT_DISABLE_TIMING."""
 _NON_BLOCKING = 1
@@ -44,16 +46,17 @@ def handle_of(queue: Any) -> int:
     Args:
         queue: a handle as an int, a `ctypes.c_void_p` or a CUstream of cuda-bindings; or a stream
             of cuda.core (`__cuda_stream__`), torch, CuPy or Numba. None and 0 are the legacy
-            default stream.
+            default stream. The stream must exist: of a number nobody can find that out, and drivers
+            crash where it does not.
 
     Raises:
         UnsupportedObjectError: it is none of these, or a number that cannot be a handle, because it
-            is negative or too large.
+            is negative, too large, or as small as the number of a stream in a list.
     """
     if queue is None:
         return LEGACY_STREAM
     handle = _number_of(queue)
-    if not 0 <= handle <= _LARGEST_HANDLE:
+    if handle and not is_handle(handle):
         raise UnsupportedObjectError(
             f"{handle} is not the handle of a CUDA stream: pass the stream itself, or None for the "
             "legacy default stream"
@@ -64,7 +67,8 @@ def handle_of(queue: Any) -> int:
 def is_handle(stream: Any) -> bool:
     """True if `stream` is an int that can be a CUstream, except the legacy default stream (0)."""
     number = isinstance(stream, int) and not isinstance(stream, bool)
-    return number and 0 < stream <= _LARGEST_HANDLE
+    default = stream in (LEGACY_STREAM, _PER_THREAD_STREAM)
+    return number and (default or _PAGE <= stream <= _LARGEST_HANDLE)
 
 
 def _number_of(queue: Any) -> int:
@@ -221,7 +225,12 @@ _known: WeakKeyDictionary[Any, tuple[tuple[int, int], bool]] = WeakKeyDictionary
 
 
 def check_device(context: CudaContext, stream: int) -> None:
-    """Raise DeviceMismatchError for a stream of another context."""
+    """Raise DeviceMismatchError for a stream of another context.
+
+    Args:
+        context: the one that it should belong to.
+        stream: a CUstream that exists.
+    """
     if stream in (LEGACY_STREAM, _PER_THREAD_STREAM):
         return
     try:
