@@ -71,6 +71,14 @@ ZE_DLLEXPORT ze_result_t ZE_APICALL zeGetDeviceProcAddrTable(ze_api_version_t ve
     table->pfnGetStatus = zeDeviceGetStatus;
     table->pfnGetGlobalTimestamps = zeDeviceGetGlobalTimestamps;
     table->pfnPciGetPropertiesExt = zeDevicePciGetPropertiesExt;
+    if (version >= ZE_MAKE_VERSION(1, 16)) {
+        set_entry(table, SOFTNPU_DEVICE_GET_REQUIREMENTS,
+                  (const void *)softnpu_get_runtime_requirements);
+        set_entry(table, SOFTNPU_DEVICE_GET_REQUIREMENTS_KEY,
+                  (const void *)softnpu_get_runtime_requirements_key);
+        set_entry(table, SOFTNPU_DEVICE_VALIDATE_REQUIREMENTS,
+                  (const void *)softnpu_validate_runtime_requirements);
+    }
     return ZE_RESULT_SUCCESS;
 }
 

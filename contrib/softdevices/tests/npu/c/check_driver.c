@@ -236,9 +236,38 @@ static void check_tables(void)
     EXPECT(1, table[0] == (void *)zeInit && table[SOFTNPU_GLOBAL_INIT_DRIVERS] == NULL);
     EXPECT(ZE_RESULT_SUCCESS, zeGetGlobalProcAddrTable(newer, (void *)table));
     EXPECT(1, table[SOFTNPU_GLOBAL_INIT_DRIVERS] == (void *)softnpu_init_drivers);
+    memset(table, 0, sizeof table);
+    EXPECT(ZE_RESULT_SUCCESS, zeGetDeviceProcAddrTable(newer, (void *)table));
+    EXPECT(1, table[SOFTNPU_DEVICE_GET_REQUIREMENTS] == NULL);
+    EXPECT(ZE_RESULT_SUCCESS,
+           zeGetDeviceProcAddrTable(ZE_MAKE_VERSION(1, 16), (void *)table));
+    EXPECT(1, table[SOFTNPU_DEVICE_GET_REQUIREMENTS] == (void *)softnpu_get_runtime_requirements);
+    EXPECT(1, table[SOFTNPU_DEVICE_VALIDATE_REQUIREMENTS] ==
+                  (void *)softnpu_validate_runtime_requirements);
     EXPECT(ZE_RESULT_ERROR_UNSUPPORTED_VERSION,
            zeGetGlobalProcAddrTable(ZE_MAKE_VERSION(2, 0), (void *)table));
     EXPECT(ZE_RESULT_ERROR_INVALID_NULL_POINTER, zeGetGlobalProcAddrTable(old, NULL));
+}
+
+/* Without a graph: what is asked of the device alone, and what is refused. */
+static void check_requirements(void)
+{
+    const struct softnpu_requirements_of_graph module = {.stype = 0x00020044};
+    const struct softnpu_requirements_of_graph graph = {
+        .stype = SOFTNPU_STYPE_REQUIREMENTS_OF_GRAPH, .graph = &module};
+    struct softnpu_requirements_result found = {.result = 9};
+    const char *key;
+    size_t size = 0;
+    EXPECT(ZE_RESULT_SUCCESS, softnpu_get_runtime_requirements_key(device, &key));
+    EXPECT(0, strcmp(key, "softnpu"));
+    EXPECT(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+           softnpu_get_runtime_requirements(device, &module, &size, NULL));
+    EXPECT(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+           softnpu_get_runtime_requirements(device, &graph, &size, NULL));
+    EXPECT(ZE_RESULT_SUCCESS, softnpu_validate_runtime_requirements(device, "garbage", &found));
+    EXPECT(0, found.result);
+    EXPECT(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
+           softnpu_validate_runtime_requirements(device, NULL, &found));
 }
 
 static void *work(void *shared)
@@ -266,6 +295,7 @@ int main(void)
     EXPECT(ZE_RESULT_SUCCESS, zeDeviceGet(driver, &count, &device));
 
     check_tables();
+    check_requirements();
     ze_context_handle_t context = new_context();
     check_destruction_at_once();
     check_immediate_list(context);

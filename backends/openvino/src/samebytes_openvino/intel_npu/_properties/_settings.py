@@ -13,7 +13,7 @@ from typing import Any
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
-from ..._errors import naming
+from ..._errors import OpenVINOError, naming
 from ._table import PROPERTIES, Property
 from ._values import Choice, CompilationModeParams, NpuPropertyError, NpuPropertyWarning, plain
 
@@ -22,6 +22,8 @@ __all__ = ["check_tiles", "find_property", "get_properties", "set_properties", "
 _NPU = "NPU"
 _BY_NAME = {row.name: row for row in reversed([*PROPERTIES.values()])}
 # Switches of the plugin's partitioner, which has some hundred of its own and no table of them.
+# Python's bindings of 2026.4.1 have the type of the values, and do not convert to it.
+_WITHOUT_A_TYPE = ("COMPATIBILITY_CHECK",)
 _PARTITIONER = ("NPUW_", "++NPUW_", "NPU_USE_NPUW")
 
 
@@ -85,17 +87,18 @@ def get_properties(target: Any, names: Iterable[Any] | None = None) -> dict[str,
 
     Args:
         target: an openvino.Core, for the plugin; or an openvino.CompiledModel.
-        names: which ones; left out, all that `target` lists and that can be read.
+        names: which ones; left out, all that `target` lists and whose values Python can have.
 
     Raises:
         UnknownNameError: no such property.
         NpuPropertyError: one that is only written.
-        OpenVINOError: the plugin or model does not have it.
+        OpenVINOError: the plugin or model does not have it, or Python has no type for its value.
     """
     _check_target(target)
     if names is None:
         listed = _get(target, "SUPPORTED_PROPERTIES")
         keys = [key for key, access in sorted(listed.items()) if plain(access) != "WO"]
+        keys = [key for key in keys if key not in _WITHOUT_A_TYPE]
     else:
         keys = [_readable(name) for name in names]
     return {key: _named(key, plain(_get(target, key))) for key in keys}
@@ -222,11 +225,13 @@ def _readable(name: Any) -> str:
 
 
 def _get(target: Any, key: str) -> Any:
-    if _is_compiled(target):
-        with naming(f"CompiledModel.get_property({key!r})"):
-            return target.get_property(key)
-    with naming(f"Core.get_property({key!r})"):
-        return target.get_property(_NPU, key)
+    call = f"{'CompiledModel' if _is_compiled(target) else 'Core'}.get_property({key!r})"
+    with naming(call):
+        try:
+            return _read(target, key)
+        except TypeError as error:  # of the bindings, after the plugin answered
+            reason = "this version of OpenVINO cannot give the value to Python: C++ can have it"
+            raise OpenVINOError(call, reason) from error
 
 
 def _read(target: Any, key: str) -> Any:

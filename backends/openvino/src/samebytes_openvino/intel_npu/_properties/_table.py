@@ -262,13 +262,14 @@ _ROWS = (
           "Compile without the driver's own cache of compiled models."),
     _flag("NPU_DEFER_WEIGHTS_LOAD", "ov::intel_npu::defer_weights_load",
           "Load the weights with the first request, not when the model is compiled."),
-    _read("RUNTIME_REQUIREMENTS", "ov::runtime_requirements", "str",
-          "What a driver must have to run this compiled model, as a text for COMPATIBILITY_CHECK. "
-          "Needs a driver of Level Zero 1.16; not for models without their weights.",
-          observed=False),
+    Property("RUNTIME_REQUIREMENTS", "ov::runtime_requirements", Unchecked("str"),
+             "What a driver must have to run this model, as a text for COMPATIBILITY_CHECK: of a "
+             "compiled model, with a driver of Level Zero 1.16. Not of models without weights.",
+             _RO, _RO, listed=False),
     _read("COMPATIBILITY_CHECK", "ov::compatibility_check", "str",
           "SUPPORTED or UNSUPPORTED, read with the argument RUNTIME_REQUIREMENTS; NOT_APPLICABLE "
-          "without it.", observed=False),
+          "without it. With a driver of Level Zero 1.16. The Python of OpenVINO 2026.4.1 lists it "
+          "and cannot give its value; C++ can."),
     Property("CACHE_MODE", "ov::cache_mode", Choice(("OPTIMIZE_SPEED", "OPTIMIZE_SIZE")),
              "OPTIMIZE_SIZE keeps compiled models without their weights. Refused: it is a preview.",
              listed=False,
