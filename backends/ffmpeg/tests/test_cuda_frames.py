@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -172,6 +174,42 @@ def test_another_context_of_the_gpu() -> None:
     made = sb.context("cuda").allocate_frame("NV12", *SIZE)
     with pytest.raises(CopyRequiredError, match="another CUDA context: derive"):
         made.map(frame.context)
+
+
+LOST = """
+import ctypes, gc
+import av
+import samebytes as sb
+from samebytes.errors import NativeError, NoRouteError
+device, picture = sb.context("ffmpeg:CUDA"), av.VideoFrame(64, 48, "nv12")
+frame = device.upload(picture)
+mapped = frame.map("cuda")
+assert not ctypes.CDLL("libcuda.so.1").cuDevicePrimaryCtxReset_v2(0)
+for use in (
+    lambda: frame.map("cpu", copy=True),
+    lambda: mapped.map("cpu", copy=True),
+    lambda: device.upload(picture),
+    lambda: mapped.context.allocate((4,)),
+):
+    try:
+        use()
+    except (NativeError, NoRouteError) as error:
+        print(type(error).__name__)
+del frame, mapped, use
+gc.collect()
+print("end")
+"""
+
+
+def test_a_device_that_is_lost_with_frames_out() -> None:
+    """Another part of the program resets it: errors of ours, and no crash as the frames end."""
+    if "software" not in str(sb.context("ffmpeg:CUDA")):
+        pytest.skip("NVIDIA's driver does not define what a CUcontext does that is gone")
+    done = subprocess.run(
+        [sys.executable, "-c", LOST], capture_output=True, text=True, timeout=60, check=False
+    )
+    expected = ["NoRouteError", "NativeError", "NoRouteError", "NativeError", "end"]
+    assert (done.returncode, done.stdout.split()) == (0, expected), done.stderr
 
 
 def test_each_decoder_has_a_stream_of_its_own() -> None:

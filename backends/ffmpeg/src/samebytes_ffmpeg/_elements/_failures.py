@@ -26,7 +26,7 @@ _TEXTS: tuple[tuple[type[Exception], str], ...] = (
     (kinds.DecoderNotFoundError, "this FFmpeg has no decoder for it"),
     (kinds.EncoderNotFoundError, "this FFmpeg has no encoder for it"),
     (kinds.PatchWelcomeError, "FFmpeg does not support this kind of it yet"),
-    (kinds.ExternalError, "the library of the codec reports an error: look at its options"),
+    (kinds.ExternalError, "the codec's library or device reports an error: look at its options"),
     (kinds.FileNotFoundError, "there is no such file"),
     (kinds.ConnectionRefusedError, "the connection was refused: nothing listens at this address"),
     (kinds.ConnectionResetError, "the other side ended the connection"),
