@@ -163,9 +163,8 @@ def _framed(
         # What a plugin knows says what memory it is, and the error then says what to do.
         known = [part if isinstance(part, Tensor | Frame) else wrap(part) for part in parts]
         return frame_of_arrays(known, format, width, height, audio)
-    try:
-        make = _frames[type(native)]
-    except KeyError:
+    make: Any = _frames.get(type(native))
+    if make is None:
         _check_object(native)
         level, make = "", CpuTensor.wrap
         if not isinstance(native, Sequence):
@@ -174,7 +173,7 @@ def _framed(
             raise UnsupportedObjectError(
                 f"a {type(native).__name__} does not say what its image format is: pass format=, "
                 'for instance samebytes.frame(array, format="BGR")'
-            ) from None
+            )
     wrapped: Frame = make(native)
     return wrapped
 

@@ -41,6 +41,15 @@ class Stats:
     converted_bytes: int = 0
     by_conversion: dict[str, CopyCount] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        from ._seen.text import preformatted, table_as_html
+
+        both = *self.by_edge.items(), *self.by_conversion.items()
+        rows = [(name, each.copies, each.nbytes) for name, each in both]
+        words = f"{self.copied_bytes} bytes copied, {self.converted_bytes} bytes converted"
+        heads = ("copy or conversion", "times", "bytes")
+        return preformatted(words) + (table_as_html(heads, rows) if rows else "")
+
 
 def stats() -> Stats:
     """The copies and conversions so far, as a snapshot.

@@ -342,5 +342,6 @@ def test_tables_without_rich(alpha: Site, monkeypatch: pytest.MonkeyPatch, capsy
     assert alpha.path.is_dir()
     plain, _ = output(capsys, "list")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setitem(sys.modules, "rich.table", None)
     assert output(capsys, "list")[0] == plain

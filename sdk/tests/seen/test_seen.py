@@ -17,6 +17,7 @@ import samebytes as sb
 import samebytes.elements as el
 from samebytes._seen.picture import LONGEST, png
 from samebytes._seen.text import Explanation, counted, table_as_html
+from samebytes._stats import CopyCount
 from samebytes.errors import UnsupportedObjectError
 
 
@@ -81,14 +82,14 @@ def test_what_has_no_picture_is_shown_as_text() -> None:
 
 def test_a_route() -> None:
     html = sb.route("cpu", "cpu")._repr_html_()
-    assert html.startswith("<pre>cpu -&gt; cpu (")
+    assert ">cpu -&gt; cpu (" in html
     assert isinstance(sb.route("cpu", "cpu").explain(), Explanation)
 
 
 def test_an_explanation_is_a_text_that_a_notebook_shows_in_lines() -> None:
     pipe = el.Pipeline([sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")], lambda frame: frame)
     text = pipe.explain()
-    assert "<pre>" in text._repr_html_()  # type: ignore[attr-defined]  # a str to all others
+    assert "<pre style" in text._repr_html_()  # type: ignore[attr-defined]  # a str to all others
     assert "&lt;lambda&gt; takes" in text._repr_html_()  # type: ignore[attr-defined]
     with pipe.start(threads=0) as out:
         next(out)
@@ -98,8 +99,9 @@ def test_an_explanation_is_a_text_that_a_notebook_shows_in_lines() -> None:
 def test_statistics() -> None:
     frames = [sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")]
     html = el.Pipeline(frames, lambda frame: frame).run()._repr_html_()
-    assert "<td>&lt;lambda&gt;</td><td>1</td>" in html
-    assert "<pre>source to end, ms: " in html
+    left, right = (f'<td style="text-align:{side}">' for side in ("left", "right"))
+    assert f"{left}&lt;lambda&gt;</td>{right}1</td>" in html
+    assert ">source to end, ms: " in html
 
 
 def test_plugins_are_printed_as_a_table() -> None:
@@ -107,12 +109,29 @@ def test_plugins_are_printed_as_a_table() -> None:
     first, *rows = str(plugins).splitlines()
     assert first.split()[:3] == ["PLUGIN", "VERSION", "STATE"]
     assert len(rows) == len(plugins)
-    assert "<td>cpu</td>" in plugins._repr_html_()  # type: ignore[attr-defined]  # a list
+    assert ">cpu</td>" in plugins._repr_html_()  # type: ignore[attr-defined]  # a list
 
 
 def test_a_table_escapes_what_is_in_it() -> None:
     html = table_as_html(["<a>"], [["<b>"]], "<c>")
     assert all(f"&lt;{one}&gt;" in html for one in "abc")
+
+
+def test_words_stand_to_the_left_and_numbers_to_the_right() -> None:
+    """Notebooks align all cells to the right, where sentences are hard to read."""
+    html = table_as_html(["name", "ms"], [["a", "1.25"], ["5", 10]])
+    left, right = (f'style="text-align:{side}"' for side in ("left", "right"))
+    assert f"<th {left}>name</th><th {right}>ms</th>" in html
+    assert f"<td {left}>5</td><td {right}>10</td>" in html
+    assert f"<th {left}>name</th>" in table_as_html(["name"], [])
+
+
+def test_what_was_copied_and_converted() -> None:
+    counts = sb.Stats(copied_bytes=12, by_edge={"a -> b": CopyCount(copies=2, nbytes=12)})
+    html = counts._repr_html_()
+    assert "12 bytes copied, 0 bytes converted" in html
+    assert ">a -&gt; b</td>" in html
+    assert "<table>" not in sb.Stats()._repr_html_()
 
 
 def test_meta_says_what_it_knows() -> None:
@@ -169,10 +188,17 @@ def test_elements_are_a_table() -> None:
         found
     )
     shown: Any = found
-    assert "<td>json.sink</td><td>a line of JSON for each frame</td>" in shown._repr_html_()
+    assert ">a line of JSON for each frame</td>" in shown._repr_html_()
     assert found == dict(found)
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 frames"), (1, "1 frame"), (2, "2 frames")])
 def test_one_thing_and_several(number: int, text: str) -> None:
     assert counted(number, "frame") == text
+
+
+@pytest.mark.parametrize("native", [None, "a.mp4"])
+def test_a_refused_object_is_the_only_error_that_is_seen(native: Any) -> None:
+    with pytest.raises(UnsupportedObjectError) as caught:
+        sb.frame(native)
+    assert caught.value.__context__ is None

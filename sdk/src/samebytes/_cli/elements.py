@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -93,9 +94,16 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     }
 
 
+def _in_room(doc: str, room: int) -> str:
+    """A docstring whose paragraphs have no line longer than a terminal; indented ones stay."""
+    parts = doc.split("\n\n")
+    return "\n\n".join(part if "\n " in part else textwrap.fill(part, room) for part in parts)
+
+
 def _print(found: dict[str, Any]) -> None:
     print(f"{found['name']}: a {found['kind']}, {found['class']}\n")
-    print(f"{found['doc']}\n")
+    room = min(shutil.get_terminal_size((100, 0)).columns, 100)
+    print(f"{_in_room(found['doc'], room)}\n")
     for word in ("takes", "gives"):
         if word == "takes" and found["kind"] == "Source":
             continue
@@ -116,4 +124,4 @@ def _print(found: dict[str, Any]) -> None:
         default = "must be given" if one["required"] else f"by default {one['default']}"
         print(f"{one['name']}: {one['type']}; {default}")
         if one["description"]:
-            print(textwrap.indent(textwrap.fill(one["description"], 90), "    "))
+            print(textwrap.indent(textwrap.fill(one["description"], room - 10), "    "))

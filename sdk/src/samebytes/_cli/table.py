@@ -5,17 +5,47 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill
 
 from .._seen.text import table_lines
 
 __all__ = ["print_table"]
 
+_ENOUGH = 40
+"""Letters of a column in which sentences can be read."""
+
+_BETWEEN = 4
+"""Letters that a column takes besides its text, at most."""
+
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows below their headers."""
+    """Print rows below their headers.
+
+    A terminal that leaves the last column less than `_ENOUGH` shows it below the others.
+    """
     flat = [[" ".join(cell.split()) for cell in row] for row in rows]
-    if not (sys.stdout.isatty() and _print_rich(headers, flat)):
+    if sys.stdout.isatty() and (room := _room_below(headers, flat)):
+        _print_below(headers, flat, room)
+    elif not (sys.stdout.isatty() and _print_rich(headers, flat)):
         _print_plain(headers, flat)
+
+
+def _room_below(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """The columns of a terminal on which the last cell stands below the others, else 0."""
+    room = get_terminal_size().columns
+    *first, last = (max(map(len, column)) + _BETWEEN for column in zip(headers, *rows, strict=True))
+    return room if min(last, _ENOUGH) > room - sum(first) else 0
+
+
+def _print_below(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> None:
+    """Print each row, and its last cell as indented lines below it."""
+    lines = table_lines(headers[:-1], [row[:-1] for row in rows])
+    for line, row in zip(lines, [headers, *rows], strict=True):
+        last = row[-1].upper() if row is headers else row[-1]
+        print(line)
+        if last:
+            print(fill(last, room, initial_indent="    ", subsequent_indent="    "))
 
 
 def _print_plain(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

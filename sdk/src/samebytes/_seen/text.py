@@ -34,7 +34,8 @@ def preformatted(text: str) -> str:
     """HTML that shows a text as it is printed."""
     from html import escape
 
-    return f"<pre>{escape(text)}</pre>"
+    # Notebooks give <pre> a font whose columns do not stand below each other, and break words.
+    return f'<pre style="font-family:monospace;word-break:normal">{escape(text)}</pre>'
 
 
 def table_lines(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -61,9 +62,25 @@ def table_as_html(headers: Sequence[str], rows: Sequence[Sequence[object]], foot
     """
     from html import escape
 
-    head = "".join(f"<th>{escape(one)}</th>" for one in headers)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    # A page may align all cells to the right, as notebooks do: good for numbers, not for words.
+    numbers = [all(map(_is_number, column)) for column in zip(*rows, strict=True)]
+    sides = ["right" if number else "left" for number in numbers] or ["left"] * len(headers)
+
+    def line(tag: str, cells: Sequence[object]) -> str:
+        return "".join(
+            f'<{tag} style="text-align:{side}">{escape(str(cell))}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+
+    head = line("th", headers)
+    body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f"{table}{preformatted(foot)}" if foot else table
+
+
+def _is_number(cell: object) -> bool:
+    try:
+        float(str(cell))
+    except ValueError:
+        return False
+    return True
