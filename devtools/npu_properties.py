@@ -46,7 +46,9 @@ _RULES = """\
   `CompilationModeParams` writes and reads the text.
 * NPU_COMPILER_TYPE: PREFER_PLUGIN takes the compiler beside the plugin where it is installed and
   serves the platform, and the driver's elsewhere, as on Meteor Lake. What PLUGIN compiles needs a
-  driver from 2565 on. PLUGIN and DRIVER are errors where their compiler is missing.
+  driver from 2565 on. PLUGIN and DRIVER are errors where their compiler is missing; the wheel of
+  OpenVINO 2026.4.1 has none, so there PLUGIN is refused, and so is another NPU_PLATFORM than the
+  machine's: compiling for a device that is not there needs PLUGIN.
 * Two caches keep compiled models. The driver's is on by default; NPU_BYPASS_UMD_CACHING turns it
   off for a model. OpenVINO's is on when CACHE_DIR is set, which bypasses the driver's; a model that
   it has is imported and not compiled.

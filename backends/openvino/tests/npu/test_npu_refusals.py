@@ -116,6 +116,25 @@ def test_tiles_that_a_core_is_set_to_are_checked_too(doubling: Callable[..., Any
     assert compile_model(doubling((1, N)), "NPU", {"NPU_TILES": 1}, core=own)
 
 
+@pytest.mark.parametrize(
+    ("config", "key", "advice"),
+    [
+        ({"NPU_COMPILER_TYPE": "PLUGIN"}, "NPU_COMPILER_TYPE", "is not installed beside"),
+        ({"NPU_PLATFORM": "3720"}, "NPU_PLATFORM", "no NPU 3720, but an NPU"),
+        ({"NPU_PLATFORM": "3720", "NPU_COMPILER_TYPE": "DRIVER"}, "NPU_PLATFORM", "its own NPU"),
+        ({"NPU_PLATFORM": "3720", "NPU_COMPILER_TYPE": "PLUGIN"}, "NPU_COMPILER_TYPE", "DRIVER"),
+    ],
+)
+def test_compilers_that_are_not_there(
+    npu: Any, doubling: Callable[..., Any], config: Any, key: str, advice: str
+) -> None:
+    """Compiling for a device that is not there, and by a compiler that no wheel has."""
+    for where in ("NPU", npu):
+        with pytest.raises(NpuPropertyError, match=advice) as caught:
+            compile_model(doubling((1, N)), where, config)
+        assert (caught.value.property, caught.value.value) == (key, config[key])
+
+
 @pytest.mark.parametrize("streams", [0, 1, 2])
 def test_callbacks_come_with_any_number_of_streams(
     streams: int, npu: Any, doubling: Callable[..., Any]

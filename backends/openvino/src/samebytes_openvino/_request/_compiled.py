@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +108,8 @@ def compile_model(
     Raises:
         LayoutError: a shared queue with more than one stream; dynamic shapes on the NPU.
         UnknownNameError: OpenVINO knows no device of that name.
-        UnknownNameError, NpuPropertyError: what `intel_npu.validate` refuses, for the NPU.
+        UnknownNameError, NpuPropertyError: what `intel_npu.validate` refuses, for the NPU; a
+            compiler that is not installed, or a platform for which the driver does not compile.
         UnsupportedObjectError: neither a context nor a name; or neither a model nor a path.
         ClosedError: the context was closed.
         FileNotFoundError: the file does not exist.
@@ -131,7 +132,10 @@ def compile_model(
         core = core_of(core)
         model = _refuse_dynamic(core, model, context_or_device)
         model = read_model(core, model)
-        with naming_missing_devices(core, context_or_device):
+        with (
+            _naming_compilers(core, context_or_device, properties),
+            naming_missing_devices(core, context_or_device),
+        ):
             return CompiledModel(core.compile_model(model, context_or_device, properties))
     if not isinstance(context_or_device, RemoteContext):
         raise UnsupportedObjectError(
@@ -146,7 +150,8 @@ def compile_model(
     if has_shared_queue(context):
         refuse_streams(core, device, properties)
         warn_of_host_blocking(model)
-    return CompiledModel(core.compile_model(model, native, properties), context)
+    with _naming_compilers(core, context, properties):
+        return CompiledModel(core.compile_model(model, native, properties), context)
 
 
 def new_request(model: Any) -> tuple[Any, CompiledModel | None]:
@@ -190,6 +195,17 @@ def _is_npu(context_or_device: Any) -> bool:
     if isinstance(context_or_device, RemoteContext):
         return context_or_device.device_name.partition(".")[0] == "NPU"
     return isinstance(context_or_device, str) and context_or_device.partition(".")[0] == "NPU"
+
+
+def _naming_compilers(
+    core: Any, context_or_device: RemoteContext | str, config: Mapping[str, Any]
+) -> AbstractContextManager[None]:
+    """A block whose errors name the NPU's compiler or platform, where that is why it fails."""
+    if not _is_npu(context_or_device):
+        return nullcontext()
+    from ..intel_npu._properties import naming_compilers
+
+    return naming_compilers(core, config)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking, reading and setting the properties of the plugin, or of one compiled model.
+"""Checking, reading and setting the properties of the plugin, or of one compiled model; and naming
+those by which OpenVINO cannot compile.
 
 Properties are checked before OpenVINO gets them: it takes many that fail much later.
 """
@@ -7,8 +8,8 @@ Properties are checked before OpenVINO gets them: it takes many that fail much l
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
@@ -17,13 +18,24 @@ from ..._errors import OpenVINOError, naming
 from ._table import PROPERTIES, Property
 from ._values import Choice, CompilationModeParams, NpuPropertyError, NpuPropertyWarning, plain
 
-__all__ = ["check_tiles", "find_property", "get_properties", "set_properties", "validate"]
+__all__ = [
+    "check_tiles",
+    "find_property",
+    "get_properties",
+    "naming_compilers",
+    "set_properties",
+    "validate",
+]
 
 _NPU = "NPU"
+# src/plugins/intel_npu/src/compiler_adapter of OpenVINO: plugin_compiler_adapter.cpp, and
+# compiler_adapter_factory.cpp. The second names the library alone, as later versions do.
+_NO_COMPILER = ("VCL compiler loading failed", "libopenvino_intel_npu_compiler")
+_NO_DEVICE = "Could not find a valid NPU device"
 _BY_NAME = {row.name: row for row in reversed([*PROPERTIES.values()])}
-# Switches of the plugin's partitioner, which has some hundred of its own and no table of them.
 # Python's bindings of 2026.4.1 have the type of the values, and do not convert to it.
 _WITHOUT_A_TYPE = ("COMPATIBILITY_CHECK",)
+# Switches of the plugin's partitioner, which has some hundred of its own and no table of them.
 _PARTITIONER = ("NPUW_", "++NPUW_", "NPU_USE_NPUW")
 
 
@@ -145,6 +157,42 @@ def check_tiles(core: Any) -> None:
         _check_tiles({"NPU_TILES": _read(core, "NPU_TILES")}, core, None)
 
 
+@contextmanager
+def naming_compilers(core: Any, config: Mapping[str, Any]) -> Iterator[None]:
+    """Name the property by which OpenVINO cannot compile, where it is one of these two.
+
+    Args:
+        core: the openvino.Core that compiles.
+        config: what it compiles with, by key.
+
+    Raises:
+        NpuPropertyError: NPU_COMPILER_TYPE, whose compiler is not installed; or NPU_PLATFORM, for
+            which the driver that is here does not compile.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        message = str(error)
+        if any(text in message for text in _NO_COMPILER):
+            raise NpuPropertyError(
+                "NPU_COMPILER_TYPE",
+                config.get("NPU_COMPILER_TYPE"),
+                "OpenVINO's own NPU compiler, which PLUGIN asks for, is not installed beside its "
+                "NPU plugin. Leave it out, or set DRIVER: then the driver's compiler is used, for "
+                "the NPU of this machine",
+            ) from error
+        if _NO_DEVICE in message:
+            platform = config.get("NPU_PLATFORM") or _read(core, "NPU_PLATFORM")
+            raise NpuPropertyError(
+                "NPU_PLATFORM",
+                platform,
+                f"this machine has no NPU {platform}, but {_here(core)}, and a driver compiles for "
+                "its own NPU alone. Leave it out, or compile with NPU_COMPILER_TYPE: PLUGIN where "
+                "OpenVINO's own NPU compiler is installed",
+            ) from error
+        raise
+
+
 def _key_of(name: Any) -> str:
     return name if isinstance(name, str) else str(name() if callable(name) else name)
 
@@ -208,6 +256,12 @@ def _check_override(made: Mapping[str, Any], core: Any) -> None:
             NpuPropertyWarning,
             stacklevel=4,
         )
+
+
+def _here(core: Any) -> str:
+    """The NPU of this machine, or that there is none."""
+    found: list[str] = core.get_property("NPU", "AVAILABLE_DEVICES")
+    return ", ".join(f"an NPU {name}" for name in found) or "none"
 
 
 def _check_target(target: Any) -> None:
