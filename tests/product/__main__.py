@@ -2,7 +2,9 @@
 """`python3 -m tests.product`: every source with every model and writer, on software devices.
 
 With axes only those cases of the list: `python3 -m tests.product --source file --model GPU`; with
-one case that one: `python3 -m tests.product "file / r / GPU / draw / ffmpeg / 1"`.
+one case that one:
+
+    python3 -m tests.product "file / r / GPU / stretch / draw / ffmpeg / torch / 1"
 """
 
 from __future__ import annotations

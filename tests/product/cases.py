@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass
 
+from .converting import CONVERTS
 from .ends import ENDS
 from .models import MODELS
 from .pairwise import covering
 from .sources import SOURCES
+from .stages import REGIONS
 
 __all__ = ["ACCESS", "AXES", "WRITERS", "Case", "every_triple", "few"]
 
@@ -28,8 +30,10 @@ AXES = {
     "source": tuple(SOURCES),
     "access": tuple(ACCESS),
     "model": tuple(MODELS),
+    "regions": tuple(REGIONS),
     "writer": tuple(WRITERS),
     "end": tuple(ENDS),
+    "convert": tuple(CONVERTS),
     "threads": ("0", "1", "2"),
 }
 
@@ -41,8 +45,10 @@ class Case:
     source: str
     access: str
     model: str
+    regions: str
     writer: str
     end: str
+    convert: str
     threads: str
 
     def __str__(self) -> str:

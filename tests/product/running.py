@@ -18,6 +18,7 @@ from samebytes.errors import ElementError
 
 from .accounts import account, check_copies
 from .cases import Case
+from .converting import converted, converted_by_hand, rgb_branch
 from .drawing import COLOR, draw
 from .elements import Collect, addresses, boxes_of, read, write
 from .ends import ENDS
@@ -26,6 +27,7 @@ from .models import MARK, Box, boxes_by_hand, element_for
 from .room import Room
 from .rules import copies_needed
 from .sources import SOURCES
+from .stages import lights_by_hand, lights_of, stage_for
 
 __all__ = ["Plain", "Seen", "check", "plain", "run"]
 
@@ -38,11 +40,13 @@ class Plain:
         pictures: the planes, without boxes.
         drawn: the same with boxes.
         boxes: those of each picture.
+        lights: how light the second stage finds each box of each picture.
     """
 
     pictures: list[Planes]
     drawn: list[Planes]
     boxes: list[list[Box]]
+    lights: list[list[float]]
 
 
 def plain(case: Case, room: Room) -> Plain:
@@ -64,12 +68,18 @@ def plain(case: Case, room: Room) -> Plain:
         )
     both = zip(pictures, found, strict=True)
     drawn = [draw(planes, box, full_range=full) for planes, box in both]
-    return Plain(pictures, drawn, [[box] if _adds_boxes(case) else [] for box in found])
+    boxes = [[box] if _adds_boxes(case) else [] for box in found]
+    lights = [
+        lights_by_hand(case.regions, planes, of_frame, full_range=full)
+        for planes, of_frame in zip(pictures, boxes, strict=True)
+    ]
+    return Plain(pictures, drawn, boxes, lights)
 
 
 def _adds_boxes(case: Case) -> bool:
-    """Whether an element does: without a model, one that marks what is drawn then."""
-    return case.model != "none" or case.writer not in ("none", "reader")
+    """True if an element does: without a model, one that marks what is drawn or classified then."""
+    drawn = case.writer not in ("none", "reader")
+    return case.model != "none" or drawn or case.regions != "none"
 
 
 def check(case: Case, room: Room) -> None:
@@ -99,12 +109,16 @@ class Seen:
         who: for errors.
         pictures, boxes: of each frame, as far as they are known.
         moved: whether the bytes were elsewhere than where the element behind the source saw them.
+        lights: of each frame, what the second stage said of its regions.
+        rgb: of each frame, the picture that was converted.
     """
 
     who: str
     pictures: list[Planes] | None = None
     boxes: list[list[Box]] | None = None
     moved: list[bool] | None = None
+    lights: list[list[float]] | None = None
+    rgb: list[Any] | None = None
 
 
 def run(case: Case, room: Room, permit: Collection[str] = ()) -> None:
@@ -123,19 +137,21 @@ def run(case: Case, room: Room, permit: Collection[str] = ()) -> None:
     want = plain(case, room)
     height, width = want.pictures[0][0].shape
     sb.reset_stats()
-    program = Seen("the program", [], [], [])
+    program = Seen("the program", [], [], [], [], [] if case.convert != "none" else None)
     with source.start(room) as first, ENDS[case.end](room, "ring" in permit) as end:
         end.size = (width, height)
         model = element_for(case.model, width, height, copy="model" in permit)
         items, collect = _after_model(case, end.element)
-        items = [*_touch(case), *([model] if _adds_boxes(case) else []), *items]
+        branch, rgb = rgb_branch(case.convert)
+        looks = [model] if _adds_boxes(case) else []
+        items = [*_touch(case), *looks, *stage_for(case.regions), *items, *branch]
         pipeline = el.Pipeline(first, *items, copy="pipeline" in permit)
         drops: dict[str, Any] = {"when_full": "drop-oldest", "queue": 1} if source.live else {}
         try:
             with pipeline.start(threads=int(case.threads), **drops) as out:
                 if source.live and case.threads != "0" and set(permit) == set(copies_needed(case)):
                     _let_it_leave_frames_out(out)
-                kept = _take(out, program, keep="branch" in case.writer)
+                kept = _take(out, program, case)
                 explained = out.explain()
         except ElementError as error:
             if program.pictures:
@@ -153,10 +169,14 @@ def run(case: Case, room: Room, permit: Collection[str] = ()) -> None:
     if collect is not None:
         by = "the reader" if case.writer == "reader" else "the branch"
         seen.append(Seen(by, collect.pictures, collect.boxes, collect.moved))
+    if rgb is not None:
+        program.rgb = [*rgb.pictures]
     _check_order(order, len(want.pictures), live=source.live)
     for one in seen:
         drawn = case.writer == "draw" or one.who == "the branch"
         _compare(one, order, want.drawn if drawn else want.pictures, want.boxes)
+    _compare_more(case, program, order, want)
+    assert copied.conversions == len(program.rgb or ()), copied
     account(rows, len(order), live=source.live, threads=int(case.threads))
     if case.model == "GPU" and case.source in ("surfaces", "uploaded"):
         assert "vaapi -> openvino:GPU" in explained, explained
@@ -200,18 +220,23 @@ def _let_it_leave_frames_out(out: Any) -> None:
         time.sleep(0.01)
 
 
-def _take(out: Any, program: Seen, *, keep: bool) -> list[sb.Frame]:
-    """Note what comes out; the frames themselves, if they are to be kept."""
+def _take(out: Any, program: Seen, case: Case) -> list[sb.Frame]:
+    """Note what comes out; the frames themselves, if branches could change them later."""
     assert program.pictures is not None
     assert program.boxes is not None
     assert program.moved is not None
+    assert program.lights is not None
     kept = []
     for frame in out:
         program.pictures.append(_planes_of(frame))
         program.boxes.append(boxes_of(frame))
+        program.lights.append(lights_of(frame))
+        if (image := converted(frame, case.convert)) is not None:
+            assert program.rgb is not None
+            program.rgb.append(image)
         before = frame.metadata.get("addresses")
         program.moved.append(before is not None and before != addresses(frame.map("cpu")))
-        if keep:
+        if "branch" in case.writer:
             kept.append(frame)
         del frame
     return kept
@@ -253,6 +278,24 @@ def _compare(one: Seen, order: list[int], wanted: list[Planes], boxes: list[list
         if one.boxes is not None:
             found_, want_ = one.boxes[number], boxes[expected]
             assert found_ == want_, f"{one.who}: the boxes of frame {number}: {found_}, {want_}"
+
+
+def _compare_more(case: Case, program: Seen, order: list[int], want: Plain) -> None:
+    """See that the second stage and conversions made of frames what the plain loop does.
+
+    What the stage says may be off by three of 255: chroma of odd pixels counts for its neighbours.
+    """
+    full = SOURCES[case.source].full_range
+    pictures = want.drawn if case.writer == "draw" else want.pictures
+    for number, expected in enumerate(order):
+        assert program.lights is not None
+        np.testing.assert_allclose(program.lights[number], want.lights[expected], atol=3 / 255)
+    if program.rgb is None:
+        return
+    assert len(program.rgb) == len(order), f"{len(program.rgb)} of {len(order)} were converted"
+    for image, expected in zip(program.rgb, order, strict=True):
+        wanted = converted_by_hand(pictures[expected], full_range=full)
+        assert np.array_equal(image, wanted), f"{np.abs(image.astype(int) - wanted).max()}"
 
 
 def _equal(planes: Planes, others: Planes) -> bool:

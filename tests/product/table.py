@@ -11,9 +11,11 @@ from textwrap import fill
 
 from .asking import Outcome
 from .cases import ACCESS, WRITERS, Case
+from .converting import CONVERTS
 from .models import MODELS
 from .rules import copies_needed, known
 from .sources import SOURCES
+from .stages import REGIONS
 
 __all__ = ["PAGE", "page"]
 
@@ -38,7 +40,11 @@ def page(found: Sequence[Outcome]) -> str:
 
 
 def _wrapped(line: str) -> str:
-    return line if line.startswith(("|", "<!--", "#", _COMMAND)) else fill(line, 120)
+    return (
+        line
+        if line.startswith(("|", "<!--", "#", _COMMAND))
+        else fill(line, 120, break_on_hyphens=False)
+    )
 
 
 def _head(found: Sequence[Outcome]) -> Iterator[str]:
@@ -47,24 +53,26 @@ def _head(found: Sequence[Outcome]) -> Iterator[str]:
     yield ""
     yield (
         "Every source with every model and every writer, and every other two of: what an element "
-        "behind the source asks, ends, threads 0, 1 and 2. Each pipeline is compared with a plain "
-        "loop over the frameworks themselves: the bytes and boxes of each frame, in the program, "
-        "in branches and in what was written; every frame that was read is accounted for, and live "
-        'sources leave out what nobody takes (`when_full="drop-oldest"`); copies '
-        "are made where `explain()` announces them and nowhere else; and what needs a copy is "
-        "refused, by name and before the first frame, where that is not allowed."
+        "behind the source asks, a second stage on what the model finds, ends, conversions to RGB, "
+        "threads 0, 1 and 2. Each pipeline is compared with a plain loop over the frameworks "
+        "themselves: the bytes, boxes and classes of each frame, in the program, in branches and "
+        "in what was written; every frame that was read is accounted for, and live sources leave "
+        'out what nobody takes (`when_full="drop-oldest"`); copies are made where `explain()` '
+        "announces them and nowhere else; and what needs a copy is refused, by name and before the "
+        "first frame, where that is not allowed."
     )
     yield ""
     yield "<!-- not run: it takes ten minutes; tests/product/test_product.py runs every pair -->"
     yield "```sh"
     yield f"{_COMMAND} --write     # every triple, on software devices; writes this page"
     yield f"{_COMMAND} --source file --model GPU"
-    yield f'{_COMMAND} "file / r / GPU / draw / ffmpeg / 1"'
+    yield f'{_COMMAND} "file / r / GPU / stretch / draw / ffmpeg / torch / 1"'
     yield "```"
     yield ""
     yield (
         f"The run of {date.today()}: {len(found)} pipelines, of which {failed} failed. A case is "
-        "written as in the last line: source, what is asked behind it, model, writer, end, threads."
+        "written as in the last line: source, what is asked behind it, model, regions, writer, "
+        "end, conversion, threads."
     )
     yield ""
     yield "| | |"
@@ -74,11 +82,13 @@ def _head(found: Sequence[Outcome]) -> Iterator[str]:
         "| models | none: nothing looks, a box is added where one is drawn; CPU, GPU, NPU; "
         "batch: four frames an inference; resize: by `samebytes_opencv.resize`, on the CPU |"
     )
+    yield "| regions | " + "; ".join(f"{name}: {text}" for name, text in REGIONS.items()) + " |"
     yield "| writers | " + "; ".join(f"{name}: {text}" for name, text in WRITERS.items()) + " |"
     yield (
         "| ends | the program; `json.sink`; `ffmpeg.sink`; `gstreamer.sink`; `ring.sink`, which "
         "needs `copy=True` but for rings and surfaces that nobody had to copy |"
     )
+    yield "| conversions | " + "; ".join(f"{n}: {text}" for n, text in CONVERTS.items()) + " |"
     yield ""
 
 
