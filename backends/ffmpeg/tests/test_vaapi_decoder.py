@@ -28,6 +28,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes.plugins import advice_to_open
 from samebytes_ffmpeg import FFmpegHardwareFrame, VAAPIDecoder
 from samebytes_ffmpeg._hardware import libavcodec, nodes
 from samebytes_ffmpeg._hardware.libraries import library_for
@@ -364,7 +365,7 @@ class TestDevices:
         found = nodes.refusal_of(str(node), -22)
         assert isinstance(found, MissingDependencyError)
         assert "permission to use" in str(found)
-        assert f"usermod -aG {node.group()}" in found.hint
+        assert found.hint == advice_to_open(node)
 
     def test_no_driver(self, tmp_path: Path) -> None:
         node = tmp_path / "renderD128"

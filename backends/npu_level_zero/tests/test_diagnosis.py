@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from samebytes.errors import MissingDependencyError
+from samebytes.plugins import advice_to_open
 from samebytes_npu_level_zero import LevelZeroError, _probe, _system
 from samebytes_npu_level_zero._abi.results import Result
 from samebytes_npu_level_zero._diagnosis import explain_no_device
@@ -37,7 +38,7 @@ def test_no_permission(nodes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda node, mode: not mode or Path(node).name != "accel0")
     missing, hint = explain_no_device(root=nodes)
     assert missing == f"permission to use {nodes}/accel/accel0"
-    assert f"usermod -aG {(nodes / 'accel' / 'accel0').group()}" in hint
+    assert hint == advice_to_open(nodes / "accel" / "accel0")
     assert explain_no_device("GPU", nodes)[0].startswith("a Level Zero driver")
 
 

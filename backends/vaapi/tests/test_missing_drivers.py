@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.plugins import advice_to_open
 from samebytes.testing import run_program
 from samebytes_vaapi import VAAPIContext, _displays, _nodes
 from samebytes_vaapi._library import Library, open_library
@@ -39,8 +40,9 @@ def test_no_permission(node: str, monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(MissingDependencyError, match=r"permission to use .*usermod -aG"):
+    with pytest.raises(MissingDependencyError, match="permission to use") as caught:
         _nodes.open_node(node)
+    assert caught.value.hint == advice_to_open(node)
 
 
 def test_no_library() -> None:

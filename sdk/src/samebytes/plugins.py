@@ -39,6 +39,7 @@ from ._counting import count_copy
 from ._exchange import DeviceArray, check_dlpack_request
 from ._exchange._pointer_array import PointerArray
 from ._lazy import lazy_exports
+from ._plugins.device_nodes import advice_to_open
 from ._plugins.hooks import hookimpl
 from ._plugins.specs import (
     API,
@@ -88,6 +89,7 @@ __all__ = [
     "ProbeResult",
     "ProtocolSpec",
     "Refused",
+    "advice_to_open",
     "array_in",
     "bind",
     "bytes_at",

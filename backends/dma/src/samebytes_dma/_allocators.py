@@ -15,6 +15,7 @@ from pathlib import Path
 
 from samebytes import Fd
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
+from samebytes.plugins import advice_to_open
 
 from . import _abi
 from ._descriptor import HEAPS
@@ -188,16 +189,7 @@ def _device_lack(device: Path, remedy: str) -> tuple[str, str] | None:
         return str(device), remedy
     if os.access(device, os.R_OK | os.W_OK):
         return None
-    import grp  # wanted for this advice alone
-
-    try:
-        group = grp.getgrgid(device.stat().st_gid).gr_name
-    except KeyError:
-        group = str(device.stat().st_gid)
-    advice = f"sudo usermod -aG {group} $USER, and log in again"
-    if group == "root":
-        advice = f"a udev rule that gives {device} to a group of yours"
-    return f"permission to open {device}", advice
+    return f"permission to open {device}", advice_to_open(device)
 
 
 def _failed(call: str, error: OSError, nbytes: int) -> NativeError:

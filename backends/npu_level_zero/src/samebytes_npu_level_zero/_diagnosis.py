@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from samebytes.plugins import advice_to_open
+
 from . import _system
 
 __all__ = ["explain_no_device"]
@@ -39,19 +41,9 @@ def explain_no_device(kind: str | None = None, root: Path = Path("/dev")) -> tup
     ]
     for _, node in found:
         if not os.access(node, os.R_OK | os.W_OK):
-            return (
-                f"permission to use {node}",
-                f'sudo usermod -aG {_group(node)} "$USER", then log in again',
-            )
+            return f"permission to use {node}", advice_to_open(node)
     if found:
         name, node = found[0]
         return f"a Level Zero driver for {node}", _PACKAGES[name]
     looked = " or ".join(str(root / folder / pattern) for _, folder, pattern in wanted)
     return f"a device that Level Zero can use (no {looked})", _NO_HARDWARE
-
-
-def _group(node: Path) -> str:
-    try:
-        return node.group()
-    except (KeyError, OSError):
-        return "render"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from samebytes import Fd
 from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.plugins import advice_to_open
 
 __all__ = ["number_of", "open_node", "pci_of", "render_nodes", "vendor_of"]
 
@@ -34,9 +35,7 @@ def open_node(path: str) -> Fd:
         return Fd(os.open(path, os.O_RDWR | os.O_CLOEXEC))
     except PermissionError as error:
         raise MissingDependencyError(
-            "vaapi",
-            f"permission to use {path}",
-            f'sudo usermod -aG {_group(path)} "$USER", then log in again',
+            "vaapi", f"permission to use {path}", advice_to_open(path)
         ) from error
     except OSError as error:
         raise UnknownNameError(
@@ -75,10 +74,3 @@ def _device(node: int | str) -> Path | None:
     # Linux, Documentation/ABI/testing/sysfs-dev: by major and minor number.
     number = number_of(node)
     return None if number is None else SYSTEM / f"{os.major(number)}:{os.minor(number)}" / "device"
-
-
-def _group(path: str) -> str:
-    try:
-        return Path(path).group()
-    except (KeyError, OSError):
-        return "render"

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from samebytes.errors import MissingDependencyError, SamebytesError, UnknownNameError
+from samebytes.plugins import advice_to_open
 
 __all__ = ["refusal_of"]
 
@@ -30,18 +31,9 @@ def refusal_of(node: str | None, code: int) -> SamebytesError | None:
     for path in nodes if node is None else [node]:
         if not os.access(path, os.R_OK | os.W_OK):
             return MissingDependencyError(
-                "ffmpeg",
-                f"permission to use {path}",
-                f'sudo usermod -aG {_group(path)} "$USER", then log in again',
+                "ffmpeg", f"permission to use {path}", advice_to_open(path)
             )
     if code == _EIO:
         where = node or ", ".join(nodes)
         return MissingDependencyError("ffmpeg", f"a driver of VA-API for {where}", _DRIVERS)
     return None
-
-
-def _group(path: str) -> str:
-    try:
-        return Path(path).group()
-    except (KeyError, OSError):
-        return "render"
