@@ -202,3 +202,10 @@ def test_a_refused_object_is_the_only_error_that_is_seen(native: Any) -> None:
     with pytest.raises(UnsupportedObjectError) as caught:
         sb.frame(native)
     assert caught.value.__context__ is None
+
+
+def test_statistics_fit_into_a_terminal() -> None:
+    frames = [sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")]
+    head, *rows = str(el.Pipeline(frames, lambda frame: frame).run()).splitlines()[:3]
+    assert len(head) < 80
+    assert {len(row) for row in rows} == {len(head)}  # the numbers stand below each other

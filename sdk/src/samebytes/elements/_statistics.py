@@ -150,10 +150,12 @@ def _cells(row: ElementStatistics) -> tuple[object, ...]:
 
 
 def _table(rows: Statistics) -> Iterator[str]:
-    width = max([len(row.element) for row in rows], default=0)
-    yield f"{'element':{width}} " + "".join(f"{head:>9}" for head in _HEADS)
-    for row in rows:
-        yield f"{row.element:{width}} " + "".join(f"{cell!s:>9}" for cell in _cells(row))
+    """The lines, no wider than what is in them, so that a terminal of 80 columns has room."""
+    lines = [("element", *_HEADS), *((row.element, *map(str, _cells(row))) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for name, *cells in lines:
+        numbers = zip(cells, widths[1:], strict=True)
+        yield f"{name:{widths[0]}} " + " ".join(f"{cell:>{width}}" for cell, width in numbers)
 
 
 def _below(rows: Statistics) -> Iterator[str]:
