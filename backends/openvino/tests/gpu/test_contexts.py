@@ -97,6 +97,15 @@ def test_context_of_a_model_that_remembers_it(model: Any, context: Any) -> None:
     assert ClContext.from_compiled_model(compile_model(model, context)) is context
 
 
+def test_properties_that_the_page_names(core: Any, model: Any, context: Any) -> None:
+    """What docs/reference/openvino-gpu.md says of OpenVINO's own properties."""
+    from samebytes_openvino import compile_model
+
+    assert core.get_property("GPU", "GPU_CACHELINE_SIZE") == 64  # which memory of the CPU begins at
+    compiled = compile_model(model, context, {"OFFLOAD_RATIO": 50})
+    assert compiled.get_property("OFFLOAD_RATIO") == 50
+
+
 def test_context_from_cl_context(context: Any, cl_context: Any, cl_device: Any) -> None:
     assert context.get() == cl_context.int_ptr
     assert context.handle("cl_device") == cl_device.int_ptr
