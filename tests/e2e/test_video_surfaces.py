@@ -4,6 +4,9 @@ VAContext and on the NPU by DMA-BUF."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -110,6 +113,40 @@ def test_gpu_and_npu_read_what_was_uploaded_or_decoded_and_scaled(
         reason="missing package samebytes-softdevices: pip install samebytes-softdevices",
     )
     assert not any(leftover for leftover in softdevices.va_report(report)), report.read_text()
+
+
+AFTER = """
+        import numpy, samebytes
+        print("mean", *numpy.asarray(output.map("cpu").native).ravel())
+assert samebytes.stats().copies == 0, samebytes.stats()
+assert [*samebytes.stats().by_conversion] == ["NV12 -> NV12 (vaapi)"]
+"""
+
+
+def test_the_page_does_what_it_says(tmp_path: Path) -> None:
+    """Its block, with a video and a model of one image, which gives the mean of each colour."""
+    image = ops.parameter([1, 3, 640, 640], np.float32, name="image")
+    mean = ops.reduce_mean(image, ops.constant([2, 3]))
+    openvino.save_model(openvino.Model([ops.result(mean)], [image]), tmp_path / "model.xml")
+    colours = [(40, 90, 200), (200, 60, 30), (90, 180, 90)]
+    with av.open(str(tmp_path / "video.mp4"), "w") as container:
+        stream: Any = container.add_stream("mjpeg", rate=30)
+        stream.width, stream.height, stream.pix_fmt = 96, 64, "yuvj420p"
+        for number, colour in enumerate(colours):
+            pixels = np.full((64, 96, 3), colour, np.uint8)
+            frame = av.VideoFrame.from_ndarray(pixels, "bgr24").reformat(format="yuvj420p")
+            frame.pts = number
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    page = (Path(__file__).parents[2] / "docs/how-to/vaapi-to-npu.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", block.rstrip() + AFTER],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = [[float(n) for n in line.split()[1:]] for line in done.stdout.splitlines()]
+    assert found == [pytest.approx(colour, abs=3) for colour in colours]
 
 
 @pytest.mark.parametrize(
