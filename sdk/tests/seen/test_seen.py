@@ -209,3 +209,15 @@ def test_statistics_fit_into_a_terminal() -> None:
     head, *rows = str(el.Pipeline(frames, lambda frame: frame).run()).splitlines()[:3]
     assert len(head) < 80
     assert {len(row) for row in rows} == {len(head)}  # the numbers stand below each other
+
+
+def test_branches_and_several_sources_are_said_as_they_are_written() -> None:
+    def ends(frame: Any) -> None: ...
+    def on(frame: Any) -> Any:
+        return frame
+
+    frames = [sb.frame(np.zeros((4, 4), np.uint8), format="GRAY8")]
+    pipe = el.Pipeline([iter(frames), iter(frames)], on, [on, [ends], ends], on)
+    with pipe.start() as out:
+        said = repr(out)
+    assert "[frames, frames#2] -> on -> [on#2 -> [ends] -> ends#2] -> on#3:" in said

@@ -204,6 +204,21 @@ class Graph:
         yield from self.sources
         yield from self.steps
 
+    def __str__(self) -> str:
+        names = ", ".join(step.name for step in self.sources)
+        sources = f"[{names}]" if len(self.sources) > 1 else names
+        return " -> ".join((sources, *_names(self.first, 0)))
+
+
+def _names(steps: list[Step], depth: int) -> Iterator[str]:
+    """The names of steps and of those after them; a branch is in brackets, as users write it."""
+    for step in steps:
+        if step.depth > depth:
+            yield f"[{' -> '.join(_names([step], step.depth))}]"
+        else:
+            yield step.name
+            yield from _names(step.after, depth)
+
 
 def _are_several(first: Any) -> bool:
     """True if the first item is a list of sources, and not of frames."""

@@ -43,7 +43,7 @@ class Run:
         self, graph: Graph, *, copy: bool, hold: int, patience: float, on_error: str
     ) -> None:
         self.graph = graph
-        self.journal = Journal(" -> ".join(step.name for step in graph))
+        self.journal = Journal(str(graph))
         self.drops = on_error != "stop"
         self._ends_streams = on_error == "end-stream"
         self.ended_early: dict[int, ElementError] = {}

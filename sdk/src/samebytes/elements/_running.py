@@ -233,9 +233,9 @@ class Running:
         return left
 
     def __repr__(self) -> str:
-        steps = " -> ".join(step.name for step in self._run.graph)
         state = "stopped" if self.stopped else "runs"
-        return f"<Running {steps}: {state}, {counted(self.progress().frames_read, 'frame')} read>"
+        read = counted(self.progress().frames_read, "frame")
+        return f"<Running {self._run.graph}: {state}, {read} read>"
 
     def _repr_svg_(self) -> str:
         """The steps as boxes, with the frames of each source and where each step takes them."""
