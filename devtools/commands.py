@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from devtools import environment, error_page, metadata, release, removal, said_table, tiers
+from devtools import environment, error_page, metadata, release, removal, said_table, suites
 from devtools.costs import RECORD, costs
 from devtools.docs import docs
 from devtools.fresh.command import add_fresh, hardest
@@ -212,7 +212,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
     jobs: dict[str, Callable[[], Sequence[Result]]] = {
         # The longest first: the short ones fill what they leave.
         **_together(rest, strict=strict, may_miss=may_miss),
-        "alone": lambda: tiers.alone(strict=strict),
+        "alone": lambda: suites.alone(strict=strict),
         "without": lambda: removal.without(
             [options.without] if options.without else [], strict=strict, may_miss=may_miss
         ),
@@ -220,7 +220,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
         "newer": lambda: [newer(strict=strict, may_miss=may_miss)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],
         "lint": lambda: [lint(), docs(), site_if_there(strict=strict)],
-        "hardware": lambda: [tiers.hardware(rest, strict=strict, may_miss=may_miss)],
+        "hardware": lambda: [suites.hardware(rest, strict=strict, may_miss=may_miss)],
     }
     chosen = _chosen_parts(options, rest)
     results = run_jobs(
@@ -233,12 +233,12 @@ def _together(
     rest: list[str], *, strict: bool, may_miss: Sequence[str]
 ) -> dict[str, Callable[[], Sequence[Result]]]:
     """The jobs of the tests together: parts, or one where pytest gets arguments of the caller's."""
-    parts = {f"together {name}": paths for name, paths in tiers.parts_together().items()}
+    parts = {f"together {name}": paths for name, paths in suites.parts_together().items()}
     if rest:
         parts = {"together": rest}
 
     def job(name: str, arguments: list[str]) -> Callable[[], Sequence[Result]]:
-        return lambda: [tiers.together(arguments, strict=strict, may_miss=may_miss, name=name)]
+        return lambda: [suites.together(arguments, strict=strict, may_miss=may_miss, name=name)]
 
     return {name: job(name, arguments) for name, arguments in parts.items()}
 
@@ -315,14 +315,14 @@ def _pictures(*_: object) -> int:
 
 def _fuzz(_: argparse.Namespace, rest: list[str]) -> int:
     environment.prepare_tests()
-    devices = [f"--{device}" for device in tiers.ALL_DEVICES]
+    devices = [f"--{device}" for device in suites.ALL_DEVICES]
     runner = VENV / "bin" / "samebytes-softdevices"
     return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.fuzz", *rest])
 
 
 def _faults(_: argparse.Namespace, rest: list[str]) -> int:
     environment.prepare_tests()
-    devices = [f"--{device}" for device in tiers.ALL_DEVICES]
+    devices = [f"--{device}" for device in suites.ALL_DEVICES]
     runner = VENV / "bin" / "samebytes-softdevices"
     return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.faults", *rest])
 

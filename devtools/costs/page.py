@@ -47,7 +47,7 @@ def page(run: Mapping[str, Any]) -> str:
     measured = [row for row in run["rows"] if row["ours"] is not None]
     for plugin, rows in groupby(measured, key=lambda row: row["plugin"]):
         these = list(rows)
-        parts.append(f"\n## {plugin}\n\n{_COLUMNS}\n" + "\n".join(map(_line, these)) + "\n")
+        parts.append(f"\n## {plugin}\n\n{_COLUMNS}\n" + "\n".join(map(_table_row, these)) + "\n")
         parts += _alone(these)
     parts += _profiles(measured)
     missing = [row for row in run["rows"] if row["ours"] is None]
@@ -111,7 +111,7 @@ def goals(run: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _line(row: Mapping[str, Any]) -> str:
+def _table_row(row: Mapping[str, Any]) -> str:
     size = "x".join(map(str, row["size"]))
     times = ""
     if row["ratio"] is not None:

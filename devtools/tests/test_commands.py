@@ -9,7 +9,7 @@ from devtools import commands
 from devtools.commands import _chosen_parts, _lab_where_it_can_be, _parser, _together
 from devtools.lab.unavailable import LabUnavailableError, MissingToolError, NoKernelError
 from devtools.results import Result
-from devtools.tiers import parts_together
+from devtools.suites import parts_together
 from devtools.workspace import ROOT
 
 EVERYTHING = {"lint", "together", "alone", "without", "lab"}

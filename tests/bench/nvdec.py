@@ -83,12 +83,12 @@ _replaced: dict[str, Any] = {}
 def without_the_wait_back(path: str, stream: Any) -> Iterator[Any]:
     """samebytes, where FFmpeg's stream does not wait for the caller's."""
     visiting: Any = importlib.import_module("samebytes_cuda._visiting")
-    settle = _replaced.setdefault("settle", visiting._Uses.settle)  # by the first thread
-    visiting._Uses.settle = lambda _: None
+    settle = _replaced.setdefault("settle", visiting._Uses.let_lender_wait)  # by the first thread
+    visiting._Uses.let_lender_wait = lambda _: None
     try:
         yield from by_samebytes(path, stream)
     finally:
-        visiting._Uses.settle = settle
+        visiting._Uses.let_lender_wait = settle
 
 
 def decoded_alone(path: str, _stream: Any) -> Iterator[Any]:

@@ -25,24 +25,24 @@ _copies: dict[str, list[int]] = {}
 _conversions: dict[str, list[int]] = {}
 
 
-class _Here(threading.local):
+class _ThisThread(threading.local):
     """The number of bytes that each thread copied, and that its conversions wrote."""
 
     copied = 0
     converted = 0
 
 
-_here = _Here()
+_this_thread = _ThisThread()
 
 
 def copied_here() -> int:
     """The number of bytes that the calling thread has copied since it began."""
-    return _here.copied
+    return _this_thread.copied
 
 
 def moved_here() -> tuple[int, int]:
     """The number of bytes that the calling thread has copied, and that its conversions wrote."""
-    return _here.copied, _here.converted
+    return _this_thread.copied, _this_thread.converted
 
 
 def count_copy(edge: str, nbytes: int) -> None:
@@ -52,7 +52,7 @@ def count_copy(edge: str, nbytes: int) -> None:
         edge: what copied, for who reads the statistics.
         nbytes: how many were copied.
     """
-    _here.copied += nbytes
+    _this_thread.copied += nbytes
     _count(_copies, edge, nbytes)
 
 
@@ -63,7 +63,7 @@ def count_conversion(what: str, nbytes: int) -> None:
         what: from which format to which, and by whom: "I420 -> RGB (ffmpeg)".
         nbytes: how many were written.
     """
-    _here.converted += nbytes
+    _this_thread.converted += nbytes
     _count(_conversions, what, nbytes)
 
 

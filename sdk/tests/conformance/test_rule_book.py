@@ -17,6 +17,7 @@ from samebytes import Context, CpuTensor, DType, Frame, FrameMeta, ImageInfo, Te
 from samebytes.testing.rules import CHAPTERS, BrokenRule, NotChecked, all_rules
 from samebytes.testing.rules.allocation import planes_share_no_byte
 from samebytes.testing.rules.book import rule
+from samebytes.testing.rules.contents import SAMEBYTES
 from samebytes.testing.rules.dtypes import every_dtype
 from samebytes.testing.rules.planes import planes_keep_their_places
 from samebytes.testing.rules.readonly import (
@@ -24,7 +25,6 @@ from samebytes.testing.rules.readonly import (
     mapping_is_writable,
     native_stays_readonly,
 )
-from samebytes.testing.rules.sight import SAMEBYTES
 from samebytes.testing.rules.subjects import Array, Item
 
 # What check-plugin does while pytest and hypothesis are not installed.
@@ -144,7 +144,7 @@ def test_element_types_are_kept_in_padded_rows(broken: bool) -> None:
 class Planes:
     """Frames of the CPU whose planes lie so, in one piece of memory."""
 
-    sight = SAMEBYTES
+    contents = SAMEBYTES
     context = samebytes.context("cpu")
 
     def __init__(self, strides: list[tuple[int, ...]], offsets: list[int]) -> None:

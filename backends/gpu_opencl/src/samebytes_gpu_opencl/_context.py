@@ -97,11 +97,11 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
             if _has_display(parent):
                 return _on_device_of(parent, device)  # type: ignore[return-value]  # of this class
             raise NoRouteError(parent.node, "opencl", [f"it has no cl_context: {error}"]) from error
-        return cls._over(handle, parent, device)
+        return cls._of_handle(handle, parent, device)
 
     @classmethod
     @in_our_words
-    def _over(cls, handle: int, parent: Any, device: Any) -> Self:
+    def _of_handle(cls, handle: int, parent: Any, device: Any) -> Self:
         native = pyopencl.Context.from_int_ptr(handle, retain=True)
         queue = chosen = None
         with suppress(UnknownNameError):

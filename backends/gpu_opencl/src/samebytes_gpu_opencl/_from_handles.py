@@ -35,7 +35,7 @@ class HandleToOpenCL(MemoryMapper):
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """The native over the handle; a sub-buffer where the tensor begins at an offset."""
-        return _over(_finished(self, item), item, item.info)
+        return _native_or_refused(_finished(self, item), item, item.info)
 
 
 class FrameHandleToOpenCL(MemoryMapper):
@@ -55,7 +55,9 @@ class FrameHandleToOpenCL(MemoryMapper):
                 plane.strides is not None and not plane.info.is_contiguous
             ):
                 raise Refused(f"a plane {plane.info} is not the dense plane {info} of {image}")
-        natives = [_over(context, p, i)[0] for p, i in zip(item.planes, infos, strict=True)]
+        natives = [
+            _native_or_refused(context, p, i)[0] for p, i in zip(item.planes, infos, strict=True)
+        ]
         return tuple(natives), None, None
 
 
@@ -79,7 +81,7 @@ def _finished(mapper: MemoryMapper, item: Tensor | Frame) -> OpenCLContext:
     return context
 
 
-def _over(
+def _native_or_refused(
     context: OpenCLContext, item: Tensor, info: TensorInfo
 ) -> tuple[Any, TensorInfo, Storage]:
     try:

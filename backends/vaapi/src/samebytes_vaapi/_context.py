@@ -68,7 +68,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             MissingDependencyError: no libva, no driver, or no permission to use the node.
         """
         if parent is not None:
-            return cls._over(_displays.of_context(parent), parent)
+            return cls._of_display(_displays.of_context(parent), parent)
         return cls.open(None if device is None else _displays.path_of(device))
 
     @classmethod
@@ -84,7 +84,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             UnknownNameError: there is no such node or tile, or the file is not a DRM node.
             MissingDependencyError: no libva, no driver, or no permission to use the node.
         """
-        return cls._over(_displays.on_node(node, tile))
+        return cls._of_display(_displays.on_node(node, tile))
 
     @classmethod
     def open_x11(cls, display_name: str | None = None) -> Self:
@@ -96,7 +96,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         Raises:
             MissingDependencyError: no libva, no server, or no driver.
         """
-        return cls._over(_displays.on_x11(display_name))
+        return cls._of_display(_displays.on_x11(display_name))
 
     @classmethod
     def from_display(cls, display: Any, *, keep: object = None) -> Self:
@@ -117,11 +117,11 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             MissingDependencyError: no libva.
         """
         if isinstance(display, Context):
-            return cls._over(_displays.of_context(display), display)
-        return cls._over(_displays.of_pointer(native_pointer(display, "a VADisplay"), keep))
+            return cls._of_display(_displays.of_context(display), display)
+        return cls._of_display(_displays.of_pointer(native_pointer(display, "a VADisplay"), keep))
 
     @classmethod
-    def _over(cls, display: NativeDisplay, parent: Context | None = None) -> Self:
+    def _of_display(cls, display: NativeDisplay, parent: Context | None = None) -> Self:
         context = _displays.context_of(display, lambda: cls(display, parent))
         assert isinstance(context, cls), "contexts of one node are of one class"
         return context

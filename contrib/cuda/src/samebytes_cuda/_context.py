@@ -90,10 +90,10 @@ class CudaContext(Context[CudaTensor]):
 
     @classmethod
     def _primary(cls, ordinal: int) -> Self:
-        return cls._over(_retain(ordinal), ordinal, is_primary=True)
+        return cls._of_native(_retain(ordinal), ordinal, is_primary=True)
 
     @classmethod
-    def _over(
+    def _of_native(
         cls, native: driver.CUcontext, ordinal: int, *, is_primary: bool = False,
         parent: Context | None = None,
     ) -> Self:  # fmt: skip
@@ -285,7 +285,7 @@ def _at(handle: int, parent: Context | None) -> CudaContext:
     primary = CudaContext._primary(ordinal)
     if int(primary.native) == handle:
         return primary
-    return CudaContext._over(native, ordinal, parent=parent)
+    return CudaContext._of_native(native, ordinal, parent=parent)
 
 
 def home_of(native: int, ordinal: int) -> CudaContext:
@@ -300,4 +300,4 @@ def home_of(native: int, ordinal: int) -> CudaContext:
         found = _homes[ordinal] = CudaContext._primary(ordinal)
     if not native or int(found.native) == native:
         return found
-    return CudaContext._over(driver.CUcontext(native), ordinal)
+    return CudaContext._of_native(driver.CUcontext(native), ordinal)

@@ -64,7 +64,7 @@ class KnownToCuda(MemoryMapper):
         if there is None:
             raise Refused("the device uses this memory at another address, or cannot use it")
         keep = (item.storage, registered)
-        return _over(target, address, info, kind, keep, access == "r")
+        return _array_at(target, address, info, kind, keep, access == "r")
 
 
 class PagesToCuda(MemoryMapper):
@@ -85,7 +85,7 @@ class PagesToCuda(MemoryMapper):
         if _pointer_for(target, address, 0) is None:
             raise Refused("the device uses registered memory at another address than the CPU")
         keep = (item.storage, registered)
-        return _over(target, address, item.info, "pinned", keep, access == "r")
+        return _array_at(target, address, item.info, "pinned", keep, access == "r")
 
 
 class CopyToCuda(MemoryMapper):
@@ -123,7 +123,7 @@ class CopyToCuda(MemoryMapper):
         return native.as_readonly(), dense, native.pin
 
 
-def _over(
+def _array_at(
     target: CudaContext, address: int, info: TensorInfo, kind: str, keep: Any, readonly: bool
 ) -> tuple[CudaArray, TensorInfo, CudaStorage]:
     low, high = info.extent

@@ -41,7 +41,7 @@ class _Uses:
         self.queues: dict[int, Any] = {}
         self.at_home = self.anywhere = False
 
-    def settle(self) -> None:
+    def let_lender_wait(self) -> None:
         """Let the framework's stream wait for all who use the memory."""
         if self.anywhere:
             self.context.synchronize()
@@ -54,7 +54,7 @@ class _Uses:
     def end(self) -> None:
         """Give the memory back to the framework."""
         try:
-            self.settle()
+            self.let_lender_wait()
         except NativeError as error:
             if not ended_with_context(error):
                 # Where this thread cannot call CUDA, the next one that can gives it back.
@@ -108,7 +108,7 @@ def visiting(
     waiting = {handle, LEGACY_STREAM} - ({LEGACY_STREAM} if is_ordered else set())
     order_known(context, lender, *waiting)
     uses = _Uses(context, lender, is_ordered, keep)
-    flush = None if readonly else uses.settle
+    flush = None if readonly else uses.let_lender_wait
     pin = Visit(uses.end, holds=uses, wait=context.finish, flush=flush, at_exit=True)
     pin.context, pin.handed_out, pin.uses = context, False, uses
     if queue is not None:

@@ -54,10 +54,10 @@ class GStreamerFrame(Frame):
             UnsupportedObjectError: a buffer that does not say what it holds: `frame_of` takes its
                 caps.
         """
-        return cls._over(native, None, crop=True)
+        return cls._of_buffer(native, None, crop=True)
 
     @classmethod
-    def _over(cls, native: Any, caps: Any, *, crop: bool) -> Self:
+    def _of_buffer(cls, native: Any, caps: Any, *, crop: bool) -> Self:
         buffer = _buffer_of(native)
         if isinstance(native, Gst.Sample) and caps is None:
             caps = native.get_caps()
@@ -224,7 +224,7 @@ def frame_of(
         if caps is not None or width is None or height is None:
             raise LayoutError("pass caps=, or all of format=, width= and height=")
         caps = caps_for(ImageInfo.of(format, width, height))
-    return GStreamerFrame._over(native, caps, crop=crop)
+    return GStreamerFrame._of_buffer(native, caps, crop=crop)
 
 
 def frames_of(

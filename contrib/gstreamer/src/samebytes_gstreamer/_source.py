@@ -181,7 +181,7 @@ class GStreamerSource:
         # The appsink keeps the sample it gave until it gives another.
         self._taken = pointer_of(buffer)
         sink_took(self._taken)
-        frame = GStreamerFrame._over(buffer, caps, crop=True)
+        frame = GStreamerFrame._of_buffer(buffer, caps, crop=True)
         tags = self._tags.read()
         if tags:
             frame.metadata["gstreamer"]["tags"] = tags

@@ -216,7 +216,7 @@ class Conductor:
         if isinstance(call.answer, Failure):
             self._fail(raised(call.answer, post.where), number)
             return
-        done, made = post.settle(call)
+        done, made = post.take_answer(call)
         self._enter(made)
         self._hand_on(made, number)
         for parcel in done:

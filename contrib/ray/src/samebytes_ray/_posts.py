@@ -154,7 +154,7 @@ class Post:
         self.open(self.before)
         self.ask()
 
-    def settle(self, call: Call) -> tuple[list[Parcel], list[Parcel]]:
+    def take_answer(self, call: Call) -> tuple[list[Parcel], list[Parcel]]:
         """The oldest call was answered: the frames that it was about, and those that came out.
 
         An element may keep a frame, which then belongs to neither.

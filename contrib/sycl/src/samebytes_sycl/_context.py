@@ -85,10 +85,10 @@ class SYCLContext(Context[SYCLTensor]):
                 raise UnknownNameError("SYCL device", device or "", names) from error
             raise MissingDependencyError("sycl", "a device that SYCL can use", NO_DEVICE) from error
         # The queue in which memory of dpctl is allocated if no other queue is given.
-        return cls._over(dpctl._sycl_queue_manager.get_device_cached_queue(chosen))
+        return cls._of_queue(dpctl._sycl_queue_manager.get_device_cached_queue(chosen))
 
     @classmethod
-    def _over(cls, queue: dpctl.SyclQueue) -> Self:
+    def _of_queue(cls, queue: dpctl.SyclQueue) -> Self:
         return _contexts.find_or_make(  # type: ignore[return-value]  # of the class in the key
             (cls, queue), partial(cls, queue)
         )
@@ -191,7 +191,7 @@ def context(queue: dpctl.SyclQueue) -> SYCLContext:
     """
     if not isinstance(queue, dpctl.SyclQueue):
         raise UnsupportedObjectError(f"a {type(queue).__name__} is not a dpctl.SyclQueue")
-    return SYCLContext._over(queue)
+    return SYCLContext._of_queue(queue)
 
 
 def _describe(device: dpctl.SyclDevice) -> Device:

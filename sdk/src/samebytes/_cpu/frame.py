@@ -49,7 +49,7 @@ def frame_of_arrays(
                 f"{audio} has {counted(len(layouts), 'plane')}, "
                 f"and {counted(len(parts), 'array')} came"
             )
-        return _over(parts, FrameMeta(audio), layouts)
+        return _frame_of_parts(parts, FrameMeta(audio), layouts)
     assert format_ is not None  # the caller gives one of the two
     image = ImageFormat.of(format_)
     if len(image.planes) > 1 and len(parts) == 1:
@@ -62,7 +62,7 @@ def frame_of_arrays(
                 f"and {counted(len(parts), 'array')} came"
             )
         info = _size_of(parts, image, width, height)
-    return _over(parts, FrameMeta(info), info.plane_layouts())
+    return _frame_of_parts(parts, FrameMeta(info), info.plane_layouts())
 
 
 def given_parts(native: Any) -> Sequence[Any]:
@@ -86,7 +86,9 @@ def _as_cpu(part: Any) -> CpuTensor:
     return tensor
 
 
-def _over(parts: list[CpuTensor], meta: FrameMeta, layouts: tuple[PlaneLayout, ...]) -> Frame:
+def _frame_of_parts(
+    parts: list[CpuTensor], meta: FrameMeta, layouts: tuple[PlaneLayout, ...]
+) -> Frame:
     for index, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         info = part.info
         if info.shape != layout.shape or info.dtype.name != layout.dtype:

@@ -112,10 +112,12 @@ def _link(link: Link, at: Mapping[str, Place]) -> list[str]:
     """One line for the edges that do not copy, one with dashes for those that do."""
     both = [copies for copies in (False, True) if any(link.arrows(copies=copies))]
     shift = _APART / 2 if len(both) == 2 else 0.0
-    return [_line(link, at, copies=copies, shift=-shift if copies else shift) for copies in both]
+    return [
+        _link_line(link, at, copies=copies, shift=-shift if copies else shift) for copies in both
+    ]
 
 
-def _line(link: Link, at: Mapping[str, Place], *, copies: bool, shift: float) -> str:
+def _link_line(link: Link, at: Mapping[str, Place], *, copies: bool, shift: float) -> str:
     (x1, y1), (x2, y2) = at[link.first], at[link.second]
     length = math.hypot(x2 - x1, y2 - y1)
     across = (-(y2 - y1) / length, (x2 - x1) / length)

@@ -44,14 +44,14 @@ class _Found:
     forgotten = 0
 
 
-class _Here(threading.local):
+class _ThisThread(threading.local):
     """The plugins that this thread is loading, one because of another."""
 
     loading: tuple[str, ...] = ()
 
 
 _found = _Found()
-_here = _Here()
+_this_thread = _ThisThread()
 
 
 def tables() -> Tables:
@@ -100,9 +100,9 @@ def _strict() -> bool:
 
 
 def _check_not_loading() -> None:
-    if _here.loading:
+    if _this_thread.loading:
         raise ImportInProgressError(
-            _here.loading[-1],
+            _this_thread.loading[-1],
             "its module uses other plugins while it is imported: it may only declare, and name "
             "classes by strings; or a finalizer uses samebytes while this thread imports the "
             "plugins: use them once before, or ask again later",
@@ -167,12 +167,12 @@ def _enter(record: PluginRecord, found: Tables) -> None:
             f"{record.distribution or record.module} has the same name as a plugin of "
             f"{other.distribution or other.module}",
         )
-    before = _here.loading
-    _here.loading = (*before, record.name)
+    before = _this_thread.loading
+    _this_thread.loading = (*before, record.name)
     try:
         _load(record)
     finally:
-        _here.loading = before
+        _this_thread.loading = before
     found.add(record)
 
 

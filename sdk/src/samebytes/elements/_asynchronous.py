@@ -31,7 +31,7 @@ async def opened(run: Run) -> None:
         await asyncio.shield(opening)
     except BaseException:
         run.stopping = True
-        opening.add_done_callback(_seen)
+        opening.add_done_callback(_retrieve)
         while not opening.done():
             run.interrupt(again=True)
             await asyncio.wait([opening], timeout=_AGAIN)
@@ -39,7 +39,7 @@ async def opened(run: Run) -> None:
         raise
 
 
-def _seen(opening: asyncio.Future[None]) -> None:
+def _retrieve(opening: asyncio.Future[None]) -> None:
     if not opening.cancelled():
         opening.exception()  # nobody else asks for it
 

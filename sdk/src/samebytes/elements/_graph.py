@@ -125,7 +125,7 @@ class Graph:
         if not items:
             raise UnsupportedObjectError("a pipeline begins with a source: Pipeline(source, ...)")
         self._names: Counter[str] = Counter()
-        self._seen: set[int] = set()
+        self._placed: set[int] = set()
         self.steps: list[Step] = []
         sources = items[0]
         if not _are_several(sources):
@@ -136,7 +136,7 @@ class Graph:
                 raise UnsupportedObjectError(f"a pipeline begins with a source, not {step.name!r}")
         # All sources have the same steps after them.
         root = Step(self.sources[0].element, "", None, 0)
-        self.last = self._line(items[1:], root, 0)
+        self.last = self._chain(items[1:], root, 0)
         if self.last is root:
             self.last = None
         self.first = root.after
@@ -147,7 +147,7 @@ class Graph:
         for step in self.sources if self.last is None else [self.last]:
             step.comes_out = True
 
-    def _line(self, items: Sequence[Any], before: Step, depth: int) -> Step | None:
+    def _chain(self, items: Sequence[Any], before: Step, depth: int) -> Step | None:
         last = before
         for item in items:
             if isinstance(item, list | tuple):
@@ -155,7 +155,7 @@ class Graph:
                     raise UnsupportedObjectError(
                         "a branch without elements: put elements into the [], or remove it"
                     )
-                self._line(item, last, depth + 1)
+                self._chain(item, last, depth + 1)
                 continue
             step = self._step(item, last, depth, first=False)
             last.after.append(step)
@@ -164,7 +164,7 @@ class Graph:
 
     def _step(self, item: Any, before: Step | None, depth: int, *, first: bool) -> Step:
         element = element_of(item, first=first)
-        if id(element) in self._seen:
+        if id(element) in self._placed:
             raise UnsupportedObjectError(
                 f"the element {element!r} stands in the pipeline twice: make another one"
             )
@@ -172,7 +172,7 @@ class Graph:
             raise UnsupportedObjectError(
                 f"{element.name!r} is a source: sources come first, several as a list"
             )
-        self._seen.add(id(element))
+        self._placed.add(id(element))
         self._names[element.name] += 1
         count = self._names[element.name]
         name = element.name if count == 1 else f"{element.name}#{count}"

@@ -319,7 +319,7 @@ class Negotiation:
         self, origin: str | Frame, target: Context, access: Access, given: FrameInfo, *, copy: bool
     ) -> Route:
         if isinstance(origin, Frame):
-            return route(origin, target, access=_seen(origin, access), copy=copy)
+            return route(origin, target, access=_access_to_ask(origin, access), copy=copy)
         source, format_ = self.contexts.find(origin), None
         # A format of one framework alone has no known name: its frames show what takes them.
         with suppress(UnknownNameError):
@@ -386,6 +386,6 @@ def _why_private(step: Step, taken: Media, frame: Frame | None) -> str:
     return ""
 
 
-def _seen(frame: Frame, access: Access) -> Access:
+def _access_to_ask(frame: Frame, access: Access) -> Access:
     """The access to ask a route about: a decoder's frame may become writable after this."""
     return "r" if access != "r" and frame.readonly and frame.may_become_writable else access

@@ -19,8 +19,8 @@ from ._negotiation import Negotiation
 from ._plan import Plan
 from ._run import Run
 from ._running import Running
+from ._signals import check_signals, end_on, times_ended
 from ._statistics import Statistics
-from ._stop_on import check_signals, end_on, seen
 from ._threads import Threads
 
 __all__ = ["Pipeline"]
@@ -181,7 +181,7 @@ class Pipeline:
                 f"threads={threads}, queue={queue}, pool_timeout={pool_timeout}: threads and "
                 "pool_timeout are not below 0, queue not below 1"
             )
-        signals = seen(check_signals(stop_on))
+        signals = times_ended(check_signals(stop_on))
         before = self._running()
         if before is not None and (not before.stopped or before.left()):
             name = self._graph.sources[0].name

@@ -22,11 +22,11 @@ from ..errors import ElementError
 from ._asynchronous import in_a_thread
 from ._current import CURRENT
 from ._element import Element
-from ._here import frames_here
+from ._in_this_thread import frames_in_this_thread
 from ._progress import Progress
 from ._run import Run
+from ._signals import forget
 from ._statistics import Statistics
-from ._stop_on import forget
 from ._threads import Threads
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Running:
     def __init__(self, run: Run, workers: Threads | None) -> None:
         self._run = run
         self._workers = workers
-        self._frames = frames_here(run) if workers is None else workers.frames()
+        self._frames = frames_in_this_thread(run) if workers is None else workers.frames()
         self._process = os.getpid()
         self._ending = Lock()
         self._finishing = False
@@ -183,7 +183,7 @@ class Running:
 
     def _finish(self, *, failed: bool) -> None:
         workers = self._workers
-        if workers is not None and workers.is_one(threading.current_thread()):
+        if workers is not None and workers.owns(threading.current_thread()):
             workers.ask_to_stop()  # an element stops its own pipeline: others wait for it
             return
         if not self._ending.acquire(blocking=False):

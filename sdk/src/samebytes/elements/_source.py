@@ -78,7 +78,7 @@ class Reader:
         self._watch = watch
         self._several = several
         self._ending = False
-        self._seen: tuple[Any, Any] | None = None
+        self._last_seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
         self._back: SimpleQueue[weakref.ref[Frame] | None] = SimpleQueue()
 
@@ -146,14 +146,14 @@ class Reader:
 
     def _check(self, frame: Frame) -> None:
         seen = (frame.context, frame.meta.info)
-        if seen == self._seen:
+        if seen == self._last_seen:
             return
         # The layout of a stream may change on its way: then `gives` of the class holds, and not
         # what negotiate() said of the first frame.
-        plans = (self.info,) if self._seen is None and self.info is not None else ()
+        plans = (self.info,) if self._last_seen is None and self.info is not None else ()
         found = announced(self._negotiation, self.step, frame, plans)
         self.origin.info = self.info or replace(found, pool=self.pool)
-        self._seen = seen
+        self._last_seen = seen
 
     def end(self) -> None:
         """Let the stream end: no other frame is read."""

@@ -144,7 +144,7 @@ class Threads:
         """The elements whose threads have not ended."""
         return frozenset(element for thread, element in self._threads if not _ends(thread, 0))
 
-    def is_one(self, thread: threading.Thread) -> bool:
+    def owns(self, thread: threading.Thread) -> bool:
         """True if that thread runs an element."""
         return any(own is thread for own, _ in self._threads)
 

@@ -17,7 +17,7 @@ from ._cases import Case, allocate, item_of
 from ._memory import Memory, fill_each, views_of
 from .rules import NotChecked, Rule
 
-__all__ = ["AllocatedMemory", "FrameworksSight", "MappingUnderTest", "Regions", "holds"]
+__all__ = ["AllocatedMemory", "FrameworksContents", "MappingUnderTest", "Regions", "holds"]
 
 P = ParamSpec("P")
 _FEW_ROWS = 3
@@ -31,7 +31,7 @@ def holds(rule: Rule[P], *args: P.args, **kwargs: P.kwargs) -> None:
         rule(*args, **kwargs)
 
 
-class FrameworksSight:
+class FrameworksContents:
     """The elements by the framework's own means."""
 
     direct = True
@@ -65,7 +65,7 @@ class AllocatedMemory:
     def __init__(self, memory: Memory, case: Case) -> None:
         self._memory = memory
         self._case = case
-        self.sight = FrameworksSight(memory)
+        self.contents = FrameworksContents(memory)
 
     @property
     def context(self) -> Context:
@@ -95,8 +95,8 @@ class MappingUnderTest:
         self._suite = suite
         self._memory = source
         self._case = case
-        self.source = FrameworksSight(source)
-        self.target = FrameworksSight(target)
+        self.source = FrameworksContents(source)
+        self.target = FrameworksContents(target)
         self.transfer: Transfer = suite.transfer
 
     def item(self) -> Tensor | Frame:
@@ -116,7 +116,7 @@ class Regions:
         few = not case.shape or case.shape[0] < _FEW_ROWS
         self._memory = memory
         self._case = TensorInfo(case.dtype, _ROWS) if few else case
-        self.sight = FrameworksSight(memory)
+        self.contents = FrameworksContents(memory)
         self.region = memory.region
         self.tensor = samebytes.tensor  # as a user wraps it, who knows of no parent
 

@@ -65,10 +65,10 @@ class CUDADevice(HardwareDevice):
 
     @classmethod
     def _open(cls, library: Libavutil, device: str | None) -> OwnedPointer:
-        return cls._over(library, libcuda.primary_context(int(device or 0)))
+        return cls._of_cuda_context(library, libcuda.primary_context(int(device or 0)))
 
     @classmethod
-    def _over(cls, library: Libavutil, cuda_context: int) -> OwnedPointer:
+    def _of_cuda_context(cls, library: Libavutil, cuda_context: int) -> OwnedPointer:
         """A device of FFmpeg over a CUcontext, which stays its owner's."""
         number = library.hwdevice_find_type_by_name(cls.kind.encode())
         reference: OwnedPointer = acquired(
@@ -121,6 +121,6 @@ class CUDADevice(HardwareDevice):
 
     @classmethod
     def _of_parent(cls, library: Libavutil, handle: int, parent: Context) -> Self:
-        made = cls(library, cls._over(library, handle))
+        made = cls(library, cls._of_cuda_context(library, handle))
         made.parent = parent
         return made

@@ -77,7 +77,7 @@ def surface_again(width: int, height: int) -> Ways:
     )
 
 
-def _over(gpu: Any, shape: Any, kind: str, handle: int) -> Any:
+def _tensor_by_hand(gpu: Any, shape: Any, kind: str, handle: int) -> Any:
     properties = {"SHARED_MEM_TYPE": kind, "MEM_HANDLE": hex(handle)}
     return gpu.native.create_tensor(ov.Type.u8, ov.Shape(list(shape)), properties)
 
@@ -103,7 +103,9 @@ def buffer_first(width: int, height: int) -> Ways:
 
     go = along("opencl -> openvino:GPU tensor alias", fresh(), gpu)
     return Ways(
-        ours=go, by_hand=lambda t: _over(gpu, shape, "OCL_BUFFER", t.handle("cl_mem")), fresh=fresh
+        ours=go,
+        by_hand=lambda t: _tensor_by_hand(gpu, shape, "OCL_BUFFER", t.handle("cl_mem")),
+        fresh=fresh,
     )
 
 
@@ -113,7 +115,9 @@ def buffer_again(width: int, height: int) -> Ways:
     buffer = gpu.derive("opencl").allocate(shape)
     go = along("opencl -> openvino:GPU tensor alias", buffer, gpu)
     mem = buffer.handle("cl_mem")
-    return Ways(ours=lambda: go(buffer), by_hand=lambda: _over(gpu, shape, "OCL_BUFFER", mem))
+    return Ways(
+        ours=lambda: go(buffer), by_hand=lambda: _tensor_by_hand(gpu, shape, "OCL_BUFFER", mem)
+    )
 
 
 def usm_again(width: int, height: int) -> Ways:
@@ -122,7 +126,10 @@ def usm_again(width: int, height: int) -> Ways:
     usm = gpu.derive("opencl").allocate(shape, kind="usm_host")
     go = along("opencl -> openvino:GPU tensor alias", usm, gpu)
     pointer = usm.handle("usm_ptr")
-    return Ways(ours=lambda: go(usm), by_hand=lambda: _over(gpu, shape, "USM_USER_BUFFER", pointer))
+    return Ways(
+        ours=lambda: go(usm),
+        by_hand=lambda: _tensor_by_hand(gpu, shape, "USM_USER_BUFFER", pointer),
+    )
 
 
 def frame_again(width: int, height: int) -> Ways:
@@ -133,7 +140,7 @@ def frame_again(width: int, height: int) -> Ways:
     places = [(shape, p.handle("cl_mem")) for shape, p in zip(shapes, frame.planes, strict=True)]
     return Ways(
         ours=lambda: list(go(frame)),
-        by_hand=lambda: [_over(gpu, shape, "OCL_BUFFER", mem) for shape, mem in places],
+        by_hand=lambda: [_tensor_by_hand(gpu, shape, "OCL_BUFFER", mem) for shape, mem in places],
     )
 
 

@@ -33,7 +33,7 @@ def _flat(width: int, height: int) -> tuple[int, int]:
     return (1, -(-width * height * 3 // 4096) * 4096)
 
 
-def _over(npu: Any, shape: Any, kind: str, handle: int) -> Any:
+def _tensor_by_hand(npu: Any, shape: Any, kind: str, handle: int) -> Any:
     properties = {"MEM_TYPE": kind, "TENSOR_TYPE": "BINDED", "MEM_HANDLE": hex(handle)}
     return npu.native.create_tensor(ov.Type.u8, ov.Shape(list(shape)), properties)
 
@@ -51,7 +51,7 @@ def _first(node: str, edge: str, shape: Any, **how: Any) -> Ways:
     go = along(edge, fresh()[0], npu)
     return Ways(
         ours=lambda pair: go(pair[0]),
-        by_hand=lambda pair: _over(npu, shape, "SHARED_BUF", pair[1].handle("dma_fd")),
+        by_hand=lambda pair: _tensor_by_hand(npu, shape, "SHARED_BUF", pair[1].handle("dma_fd")),
         fresh=fresh,
     )
 
@@ -65,7 +65,7 @@ def _again(node: str, edge: str, shape: Any, **how: Any) -> Ways:
     fd = exported.handle("dma_fd")
 
     def by_hand() -> object:
-        return _over(npu, shape, "SHARED_BUF", fd), exported
+        return _tensor_by_hand(npu, shape, "SHARED_BUF", fd), exported
 
     return Ways(ours=lambda: go(tensor), by_hand=by_hand)
 
@@ -121,7 +121,7 @@ def pages_first(width: int, height: int) -> Ways:
     go = along("cpu -> openvino:NPU tensor alias", fresh(), npu)
     return Ways(
         ours=go,
-        by_hand=lambda tensor: _over(npu, shape, "CPU_VA", data_address(tensor.native)),
+        by_hand=lambda tensor: _tensor_by_hand(npu, shape, "CPU_VA", data_address(tensor.native)),
         fresh=fresh,
     )
 
@@ -134,7 +134,9 @@ def pages_again(width: int, height: int) -> Ways:
         along("cpu -> openvino:NPU tensor alias", tensor, npu),
         data_address(tensor.native),
     )
-    return Ways(ours=lambda: go(tensor), by_hand=lambda: _over(npu, shape, "CPU_VA", address))
+    return Ways(
+        ours=lambda: go(tensor), by_hand=lambda: _tensor_by_hand(npu, shape, "CPU_VA", address)
+    )
 
 
 def pages_frame(width: int, height: int) -> Ways:

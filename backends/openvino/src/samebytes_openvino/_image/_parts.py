@@ -77,14 +77,14 @@ def shown(
     x, y, width, height = part
     found = placing(rule, target, (width, height), turn, _EACH_PIXEL)
     left, top, across, down = found.part or (0, 0, width, height)
-    lying = stored_size(target, turn)
-    box = (0, 0, *lying)
+    stored = stored_size(target, turn)
+    box = (0, 0, *stored)
     if found.box is not None:
         begin, end = found.box[:2], (found.box[0] + found.box[2], found.box[1] + found.box[3])
         bounds = turned_back(turn).bounds(
             begin[0] / target[0], begin[1] / target[1], end[0] / target[0], end[1] / target[1]
         )
-        ends = [round(n * length) for n, length in zip(bounds, lying * 2, strict=True)]
+        ends = [round(n * length) for n, length in zip(bounds, stored * 2, strict=True)]
         box = ends[0], ends[1], ends[2] - ends[0], ends[3] - ends[1]
     to_part = turned_back(turn).after(transform_of(found, target, (width, height), turn))
     to_frame = AffineTransform.of_rectangles(size, (width, height), part)

@@ -254,8 +254,8 @@ def turning(model: Any, target: Target, turn: Turn) -> tuple[Any, Target]:
     if rotation in (90, 270):
         shape[rows], shape[columns] = shape[columns], shape[rows]
         order[rows], order[columns] = columns, rows
-    lying = ops.parameter(shape, image.get_element_type())
-    node = _reversed(lying, columns) if mirrored else lying
+    stored = ops.parameter(shape, image.get_element_type())
+    node = _reversed(stored, columns) if mirrored else stored
     if rotation in (90, 270):
         node = ops.transpose(node, ops.constant(np.array(order)))
     for axis, turns in ((columns, (90, 180)), (rows, (180, 270))):
@@ -263,9 +263,9 @@ def turning(model: Any, target: Target, turn: Turn) -> tuple[Any, Target]:
             node = _reversed(node, axis)
     for reader in image.output(0).get_target_inputs():
         reader.replace_source_output(node.output(0))
-    model.replace_parameter(0, lying)
-    lying.output(0).get_tensor().set_names(names)
-    lying.set_friendly_name(friendly_name)
+    model.replace_parameter(0, stored)
+    stored.output(0).get_tensor().set_names(names)
+    stored.set_friendly_name(friendly_name)
     model.validate_nodes_and_infer_types()
     return model, target._replace(size=stored_size(target.size, turn))
 

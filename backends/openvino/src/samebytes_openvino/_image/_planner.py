@@ -126,21 +126,21 @@ class Planner:
         """Return what to do with a frame, and its planes as the device sees them."""
         there = self._in_device_memory(frame) if self._tries_device else None
         if there is not None:
-            return self._seen(frame, there, (), memory_of_gpu(there), there.context)
+            return self._with_known(frame, there, (), memory_of_gpu(there), there.context)
         there = in_cpu_memory(frame, copy)
         if self.resize is not None:
-            return self._seen(frame, there, (), "", None)
+            return self._with_known(frame, there, (), "", None)
         try:
             rows, pitches = whole_rows(there)
         except Refused as refused:
-            seen = self._seen(frame, there, (), self._host_memory, None)
+            seen = self._with_known(frame, there, (), self._host_memory, None)
             seen.why = (str(refused),)
         else:
-            seen = self._seen(frame, there, pitches, self._host_memory, None)
+            seen = self._with_known(frame, there, pitches, self._host_memory, None)
             seen.rows = rows
         return seen
 
-    def _seen(
+    def _with_known(
         self, frame: Frame, there: Frame, pitches: Pitches, memory: Memory, context: Any
     ) -> Seen:
         """With what is known of such frames, which is found out where it is not.

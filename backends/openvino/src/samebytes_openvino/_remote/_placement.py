@@ -117,7 +117,7 @@ class NpuPlacement:
         # One byte is not a whole page: this fails unless the memory is known already.
         known = not whole_pages or self._is_known(address)
         try:
-            pin = self._over(address, nbytes, writes)
+            pin = self._import(address, nbytes, writes)
         except RuntimeError as error:
             return Verdict(
                 "copied",
@@ -136,12 +136,12 @@ class NpuPlacement:
 
     def _is_known(self, address: int) -> bool:
         try:
-            self._over(address, 1, True)
+            self._import(address, 1, True)
         except RuntimeError:
             return False
         return True
 
-    def _over(self, address: int, nbytes: int, writes: bool) -> Any:
+    def _import(self, address: int, nbytes: int, writes: bool) -> Any:
         properties = {"MEM_TYPE": "CPU_VA", "MEM_HANDLE": pointer(address)}
         shape = openvino.Shape([1, nbytes])
         make = self._native.create_tensor

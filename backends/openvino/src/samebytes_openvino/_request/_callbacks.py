@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 __all__ = ["calling_back", "disarm", "in_callback", "report", "retire", "trampoline"]
 
-_here = threading.local()
+_this_thread = threading.local()
 _kept: list[object] = []
 _PATIENCE = 5.0
 """Seconds; it takes microseconds."""
@@ -27,17 +27,17 @@ _PATIENCE = 5.0
 
 def in_callback() -> bool:
     """True if this thread is inside a callback of an inference."""
-    return getattr(_here, "depth", 0) > 0
+    return getattr(_this_thread, "depth", 0) > 0
 
 
 @contextlib.contextmanager
 def calling_back() -> Iterator[None]:
     """Around what a callback does."""
-    _here.depth = getattr(_here, "depth", 0) + 1
+    _this_thread.depth = getattr(_this_thread, "depth", 0) + 1
     try:
         yield
     finally:
-        _here.depth -= 1
+        _this_thread.depth -= 1
 
 
 class Completes(Protocol):

@@ -261,7 +261,7 @@ class Inference:
                     f"{last_line(error)}. The inference runs on: wait() for its end, or close() "
                     "the request, which waits too",
                 ) from error
-            self.settle()
+            self.wait_for_end()
 
     def release(self) -> None:
         """Wait for its end before the request is dropped; in a callback, a thread does it."""
@@ -273,11 +273,11 @@ class Inference:
                 retire(native, self._publish, called)
                 self._ended()
             return
-        self.settle()
+        self.wait_for_end()
         if called is not None:
             disarm(native, called)
 
-    def settle(self) -> None:
+    def wait_for_end(self) -> None:
         """Wait for its end, whatever comes out of it."""
         while self.running:
             native, starts, began = self._native, self._starts, not self._starting

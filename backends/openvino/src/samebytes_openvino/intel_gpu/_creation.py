@@ -191,8 +191,8 @@ class TensorMaker(RemoteContext):
         luma, chroma = nv12_planes(height, width, "MEM_HANDLE")
         check_image(uv, context, chroma)
         return (
-            self._over(image_plan(y, y_image, luma, context), luma, ClImage2DTensor),
-            self._over(image_plan(uv, uv_image, chroma, context), chroma, ClImage2DTensor),
+            self._tensor_over(image_plan(y, y_image, luma, context), luma, ClImage2DTensor),
+            self._tensor_over(image_plan(uv, uv_image, chroma, context), chroma, ClImage2DTensor),
         )
 
     def _allocate(self, type_: Any, shape: Sequence[int], properties: Any) -> USMTensor:
@@ -200,7 +200,7 @@ class TensorMaker(RemoteContext):
         info, element, extents = info_of(type_, shape)
         return cast(USMTensor, self.make_tensor(Plan(properties), info, element, extents))
 
-    def _over(self, plan: Plan, info: TensorInfo, kind: type[T]) -> T:
+    def _tensor_over(self, plan: Plan, info: TensorInfo, kind: type[T]) -> T:
         """A tensor over memory that was checked; `kind` is what it will be."""
         _, element, extents = info_of(info.dtype, info.shape)
         return cast(T, self.make_tensor(plan, info, element, extents))

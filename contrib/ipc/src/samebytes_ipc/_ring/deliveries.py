@@ -33,7 +33,16 @@ class Delivery:
         readers: the ids of those who have it or await it. The slot is in use until it is empty.
     """
 
-    __slots__ = ("_holds", "_over", "layout", "packet", "readers", "results", "sequence", "slot")
+    __slots__ = (
+        "_holds",
+        "_when_read",
+        "layout",
+        "packet",
+        "readers",
+        "results",
+        "sequence",
+        "slot",
+    )
 
     def __init__(
         self,
@@ -51,10 +60,10 @@ class Delivery:
         self.layout = layout
         self.results = results
         self._holds = holds
-        self._over = over
+        self._when_read = over
         self.readers: dict[int, None] = {}
 
-    def settle(self) -> None:
+    def free_if_read(self) -> None:
         """Give up what it holds, if no reader has or awaits it any more.
 
         Where a signal handler keeps it from that, the slot is free all the same.
@@ -62,5 +71,5 @@ class Delivery:
         if not self.readers:
             self.slot.deliveries.pop(self.sequence, None)
             if self._holds is not None:
-                self._over(self._holds)
+                self._when_read(self._holds)
                 self._holds = None

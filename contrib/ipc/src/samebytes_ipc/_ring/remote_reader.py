@@ -178,7 +178,7 @@ class RemoteReader:
         del self.packets[0]
         del delivery.readers[me]
         self._done += 1
-        delivery.settle()
+        delivery.free_if_read()
 
     def _leave(self, kept: list[int]) -> None:
         """It wants no more, and still has some frames."""
@@ -233,7 +233,7 @@ class RemoteReader:
             self.pending.remove(delivery)
             del delivery.readers[id(self)]
             self._dropped += 1
-            delivery.settle()
+            delivery.free_if_read()
 
     def is_gone(self) -> bool:
         """True if its process has ended, even if another process still holds its socket."""
@@ -284,7 +284,7 @@ class RemoteReader:
     def _lose_one(self, delivery: Delivery) -> None:
         del delivery.readers[id(self)]
         self._lost += 1
-        delivery.settle()
+        delivery.free_if_read()
 
     @property
     def statistics(self) -> ReaderStatistics:

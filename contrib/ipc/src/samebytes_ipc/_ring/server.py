@@ -193,7 +193,7 @@ class Server:
             self.accepted = number
         if not readers:
             self.accepted = number
-            delivery.settle()
+            delivery.free_if_read()
         for reader in readers:  # one of them may depart meanwhile: that makes another list
             self._send_to(reader)
         return len(readers)

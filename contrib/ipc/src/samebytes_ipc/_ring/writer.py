@@ -187,16 +187,16 @@ class RingWriter:
                 f"a ring sends tensors and frames of samebytes, not a {type(item).__name__}: wrap "
                 "it with samebytes.frame() or samebytes.tensor()"
             )
-        lying = self._in_dma(item)
-        if lying is not None:
+        in_dma = self._in_dma(item)
+        if in_dma is not None:
             try:
-                slot, user = self._pool.adopt(lying, self._seconds(timeout))
+                slot, user = self._pool.adopt(in_dma, self._seconds(timeout))
             except MessageError:
                 if not copy:
                     raise
             else:
                 try:
-                    return self._deliver(lying, slot, meta_of(item), copy, (item, lying))
+                    return self._deliver(in_dma, slot, meta_of(item), copy, (item, in_dma))
                 finally:
                     del user  # else the traceback of an error would hold it
         if not copy:

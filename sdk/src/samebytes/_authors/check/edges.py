@@ -14,6 +14,7 @@ from ..._core.memory.frame import Frame
 from ..._core.memory.tensor import Tensor
 from ..._plugins.loading import load_class
 from ...testing.rules import NotChecked
+from ...testing.rules.contents import SAMEBYTES
 from ...testing.rules.dtypes import every_dtype
 from ...testing.rules.exits import interpreter_ends_well
 from ...testing.rules.footprint import nothing_stays_of_a_mapping
@@ -34,7 +35,6 @@ from ...testing.rules.mappings import (
 from ...testing.rules.planes import planes_keep_their_places
 from ...testing.rules.readonly import mapping_is_readonly, mapping_is_writable
 from ...testing.rules.regions import regions_map
-from ...testing.rules.sight import SAMEBYTES
 from ...testing.rules.subjects import Item
 from .reporting import Report
 from .samples import Regions, contexts_of, frame_in, items

@@ -27,8 +27,8 @@ from ...errors import (
     UnsupportedObjectError,
 )
 from ...testing.rules import NotChecked
+from ...testing.rules.contents import SAMEBYTES
 from ...testing.rules.regions import sliced
-from ...testing.rules.sight import SAMEBYTES
 from ...testing.rules.subjects import Array, Item, planes_of
 
 __all__ = [
@@ -163,7 +163,7 @@ class Allocated:
         make: what allocates.
     """
 
-    sight = SAMEBYTES
+    contents = SAMEBYTES
 
     def __init__(self, context: Context, make: Callable[[], Item]) -> None:
         self.context = context
@@ -193,7 +193,7 @@ class Regions:
         make: what makes a new tensor.
     """
 
-    sight = SAMEBYTES
+    contents = SAMEBYTES
 
     def __init__(self, make: Callable[[], Tensor]) -> None:
         self.item = make

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ClosedError
 from .handles import check_handle_key
 from .loans import sweep_loans
-from .storage import NativeStorage, Storage, Uncopyable, outwards, publish, releasing, settle
+from .storage import NativeStorage, Storage, Uncopyable, publish, releasing, storage_chain, wait_all
 
 if TYPE_CHECKING:
     from typing import Self
@@ -84,7 +84,7 @@ class Holder(Uncopyable):
 
     def wait(self) -> None:
         """Return when whatever still writes to this memory is done."""
-        settle(self._owners())
+        wait_all(self._owners())
 
     def close(self) -> bool | None:
         """End this object. It never fails because others hold the memory, which goes with them.
@@ -103,7 +103,7 @@ class Holder(Uncopyable):
             _close(holders)
             sweep_loans()  # what was lent to the native is the lender's again
             return None
-        living, ids = memory_of(made), frozenset(map(id, outwards(made)))
+        living, ids = memory_of(made), frozenset(map(id, storage_chain(made)))
         del made
         releasing(ids, _close, holders)
         return are_gone(living)
@@ -126,7 +126,7 @@ class Holder(Uncopyable):
         if read_slot(_readonly, self):
             self.close()
             return
-        found = outwards(self._owners())
+        found = storage_chain(self._owners())
         living = [weakref.ref(storage) for storage in found if storage.flush is not None]
         del found  # what it holds could not end
         try:

@@ -33,10 +33,10 @@ class deferred:  # noqa: N801 - used like a function
     threads there is nothing to do. A handler that is installed in the section stays.
     """
 
-    __slots__ = ("_came", "_handlers", "_over")
+    __slots__ = ("_came", "_handlers", "_has_ended")
 
     def __enter__(self) -> None:
-        self._over = False
+        self._has_ended = False
         self._came: list[int] = []
         self._handlers: dict[int, Any] = {}
         if current_thread() is not main_thread():
@@ -55,11 +55,11 @@ class deferred:  # noqa: N801 - used like a function
         try:
             self._put_back()
         finally:
-            self._over = True
+            self._has_ended = True
             self._tell()
 
     def _note(self, number: int, frame: object) -> None:
-        if self._over:  # a handler that was installed in the section calls the one before it
+        if self._has_ended:  # a handler that was installed in the section calls the one before it
             self._handlers[number](number, frame)
         else:
             self._came.append(number)

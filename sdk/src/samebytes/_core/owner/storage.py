@@ -21,12 +21,12 @@ __all__ = [
     "Storage",
     "Uncopyable",
     "joint_owner",
-    "outwards",
     "owners_of_planes",
     "parts_of",
     "publish",
     "releasing",
-    "settle",
+    "storage_chain",
+    "wait_all",
 ]
 
 
@@ -150,7 +150,7 @@ class Storage(Uncopyable):
                     known.clear()
             release()
         except BaseException as error:
-            for storages, errors in reversed(_here.expected):
+            for storages, errors in reversed(_this_thread.expected):
                 if number in storages:
                     errors.append(error)
                     return
@@ -274,19 +274,19 @@ def owners_of_planes(owner: Any, planes: int) -> tuple[Any, ...]:
 
 def publish(owners: Iterable[object]) -> None:
     """Call every flush from `owners` outwards: the last mapping first, then what it lies in."""
-    for storage in outwards(owners):
+    for storage in storage_chain(owners):
         if storage.flush is not None:
             storage.flush()
 
 
-def settle(owners: Iterable[object]) -> None:
+def wait_all(owners: Iterable[object]) -> None:
     """Call every wait from `owners` outwards."""
-    for storage in outwards(owners):
+    for storage in storage_chain(owners):
         if storage.wait is not None:
             storage.wait()
 
 
-def outwards(owners: Iterable[object]) -> list[Storage]:
+def storage_chain(owners: Iterable[object]) -> list[Storage]:
     """The storages among `owners` and what they lie in, each one before what it lies in."""
     found: list[Storage] = []
     if type(owners) is tuple and len(owners) == 1:
@@ -316,13 +316,13 @@ def outwards(owners: Iterable[object]) -> list[Storage]:
     return found
 
 
-class _Here(threading.local):
+class _ThisThread(threading.local):
     """The `releasing` calls of this thread, the innermost last: whose errors each is to raise."""
 
     expected: tuple[tuple[frozenset[int], list[BaseException]], ...] = ()
 
 
-_here = _Here()
+_this_thread = _ThisThread()
 
 
 def releasing(storages: frozenset[int], drop: Callable[..., object], *held: Any) -> None:
@@ -337,14 +337,14 @@ def releasing(storages: frozenset[int], drop: Callable[..., object], *held: Any)
         held: its arguments.
     """
     errors: list[BaseException] = []
-    outer = _here.expected
+    outer = _this_thread.expected
     try:
-        _here.expected = (*outer, (storages, errors))
+        _this_thread.expected = (*outer, (storages, errors))
         drop(*held)
     except BaseException as error:
         errors.insert(0, error)
     finally:
-        _here.expected = outer
+        _this_thread.expected = outer
     if errors:
         for other in errors[1:]:
             errors[0].add_note(f"a release raised {type(other).__name__}: {other}")

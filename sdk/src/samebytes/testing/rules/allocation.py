@@ -126,14 +126,14 @@ def held_memory_lives_on(subject: MemorySubject) -> None:
     for number in range(len(subject.holders(subject.allocate()))):
         item = subject.allocate()
         made = _made(item)
-        values = subject.sight.write(item, 11)[number]
+        values = subject.contents.write(item, 11)[number]
         item.flush()
         held = subject.holders(item)[number]()
         if (said := item.close()) is not False:
             raise BrokenRule(f"close() said {said} of memory that is held")
         others = [subject.allocate() for _ in range(_OTHERS)]
         for seed, other in enumerate(others):
-            subject.sight.write(other, 20 + seed)
+            subject.contents.write(other, 20 + seed)
         if hasattr(held, "shape"):
             array = np.asarray(held)
             require_same([values[1:]], [array], "closed, and an array of it held other bytes")
@@ -166,11 +166,11 @@ def planes_share_no_byte(subject: MemorySubject) -> None:
     item = subject.allocate()
     for number, plane in enumerate(planes_of(item)):
         _require_apart(number, plane.info)
-    for number, view in enumerate(subject.sight.views(item) or ()):
+    for number, view in enumerate(subject.contents.views(item) or ()):
         if isinstance(view, np.ndarray):
             _require_apart(number, TensorInfo(view.dtype, view.shape, view.strides))
-    values = subject.sight.write(item, 7)
-    for number, (ours, theirs) in enumerate(zip(values, subject.sight.read(item), strict=True)):
+    values = subject.contents.write(item, 7)
+    for number, (ours, theirs) in enumerate(zip(values, subject.contents.read(item), strict=True)):
         require_same([ours], [theirs], f"plane {number} has what was written to another plane")
 
 
@@ -204,7 +204,7 @@ def living_memory_shares_no_byte(subject: MemorySubject, pool: int | None = None
     with suppress(NativeError):  # a pool that is smaller, or that others use too
         for seed in range(number + 1):
             held.append(subject.allocate())
-            values.append(subject.sight.write(held[-1], seed))
+            values.append(subject.contents.write(held[-1], seed))
     if len(held) < 2:
         raise NotChecked("no two of them can be had at once")
     del held[-1], values[-1]  # it makes room for one
@@ -212,7 +212,7 @@ def living_memory_shares_no_byte(subject: MemorySubject, pool: int | None = None
     rounds = _ROUNDS if pool is None else pool
     for turn in range(rounds):
         other = subject.allocate()
-        subject.sight.write(other, _MOST_HELD + 1 + turn % 100)
+        subject.contents.write(other, _MOST_HELD + 1 + turn % 100)
         del other
     _require_values(subject, held, values, len(held) + 1 + rounds)
     return f"{len(held) + 1} at once"
@@ -223,4 +223,4 @@ def _require_values(
 ) -> None:
     for number, (item, written) in enumerate(zip(held, values, strict=True)):
         otherwise = f"number {number}, which is held, has what was written to another of {made}"
-        require_same(written, subject.sight.read(item), otherwise)
+        require_same(written, subject.contents.read(item), otherwise)

@@ -9,7 +9,7 @@ from typing import Any
 from ..._core.edges.context import Context
 from ...errors import ClosedError, UnsupportedObjectError
 from .book import BrokenRule, NotChecked, rule
-from .sight import SAMEBYTES
+from .contents import SAMEBYTES
 from .subjects import same
 
 __all__ = ["context_closes", "one_context"]

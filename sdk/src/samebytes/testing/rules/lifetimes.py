@@ -42,15 +42,15 @@ def array_keeps_its_memory(subject: MemorySubject) -> None:
     """
     for index in range(len(planes_of(subject.allocate()))):
         item = subject.allocate()
-        values = subject.sight.write(item, 7)[index]
-        view = _view(subject.sight.views(item), index)
+        values = subject.contents.write(item, 7)[index]
+        view = _view(subject.contents.views(item), index)
         storage = planes_of(item)[index].storage
         released = _ref(storage) if storage in item._made else None
         del item, storage
         gc.collect(1)  # what was made a moment ago
         if released is not None and released() is None:
             raise BrokenRule(f"plane {index} was given back while an array over it was alive")
-        others = _take_freed_memory(subject.allocate, subject.sight.write)
+        others = _take_freed_memory(subject.allocate, subject.contents.write)
         seen = np.array(view)
         del others
         require_same([values], [seen], "it was dropped, and then its array held other bytes")

@@ -10,8 +10,8 @@ import numpy as np
 from ..._core.memory.tensor import Tensor
 from ...errors import SamebytesError
 from .book import BrokenRule, NotChecked, rule
-from .sight import SAMEBYTES
-from .subjects import Array, MappingSubject, Sight, require_same
+from .contents import SAMEBYTES
+from .subjects import Array, Contents, MappingSubject, require_same
 
 __all__ = ["RegionSubject", "regions", "regions_map", "sliced"]
 
@@ -20,7 +20,7 @@ class RegionSubject(Protocol):
     """Native tensors, and regions of them."""
 
     @property
-    def sight(self) -> Sight:
+    def contents(self) -> Contents:
         """The means of reading and writing the tensors."""
 
     def item(self) -> Tensor:
@@ -53,7 +53,7 @@ def sliced(native: Any, begin: int, end: int) -> Any:
 def regions(subject: RegionSubject) -> str:
     """Read and write rows of a tensor through samebytes, if its framework has regions."""
     whole = subject.item()
-    values = subject.sight.write(whole, 21)[0].reshape(whole.shape)
+    values = subject.contents.write(whole, 21)[0].reshape(whole.shape)
     begin, end, part = _part(subject, whole)
     if isinstance(part, str):
         return part
@@ -68,7 +68,7 @@ def regions(subject: RegionSubject) -> str:
     except NotChecked:
         return "reads the right rows"
     part.flush()
-    seen = subject.sight.read(whole)
+    seen = subject.contents.read(whole)
     require_same([values], seen, f"writing to rows {begin} to {end} changed others")
     return "reads and writes the right rows"
 
@@ -83,7 +83,7 @@ def regions(subject: RegionSubject) -> str:
 def regions_map(subject: RegionSubject, mapping: MappingSubject) -> str:
     """Map rows of a tensor, if its framework has regions and samebytes takes them."""
     whole = subject.item()
-    values: Array = np.asarray(subject.sight.write(whole, 21)[0]).reshape(whole.shape)
+    values: Array = np.asarray(subject.contents.write(whole, 21)[0]).reshape(whole.shape)
     begin, end, part = _part(subject, whole)
     if isinstance(part, str):
         return part

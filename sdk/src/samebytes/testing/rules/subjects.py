@@ -15,7 +15,13 @@ from ..._core.memory.tensor import Tensor
 from .book import BrokenRule
 
 __all__ = [
-    "Array", "Item", "MappingSubject", "MemorySubject", "Sight", "planes_of", "require_same",
+    "Array",
+    "Contents",
+    "Item",
+    "MappingSubject",
+    "MemorySubject",
+    "planes_of",
+    "require_same",
     "same",
 ]  # fmt: skip
 
@@ -23,7 +29,7 @@ Array = np.ndarray[Any, Any]
 Item = Tensor | Frame
 
 
-class Sight(Protocol):
+class Contents(Protocol):
     """The means of reading and writing the elements of objects of one memory type.
 
     Attributes:
@@ -70,7 +76,7 @@ class MemorySubject(Protocol):
         """The context."""
 
     @property
-    def sight(self) -> Sight:
+    def contents(self) -> Contents:
         """The means of reading and writing it."""
 
     def allocate(self) -> Item:
@@ -87,11 +93,11 @@ class MappingSubject(Protocol):
     """A mapping from one memory to another, for objects of one layout."""
 
     @property
-    def source(self) -> Sight:
+    def source(self) -> Contents:
         """The means of reading and writing the source."""
 
     @property
-    def target(self) -> Sight:
+    def target(self) -> Contents:
         """The means of reading and writing the target."""
 
     @property

@@ -19,7 +19,7 @@ _BETWEEN_PLANES = 83
 
 
 class ThroughSamebytes:
-    """A `Sight` that works for every memory type, and notices less than a framework's own means."""
+    """`Contents` of every memory type, which notice less than a framework's own means."""
 
     direct = False
 

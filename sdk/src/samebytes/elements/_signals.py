@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from .._core.owner.locks import in_forked_child
 
-__all__ = ["Ends", "check_signals", "end_on", "forget", "seen"]
+__all__ = ["Ends", "check_signals", "end_on", "forget", "times_ended"]
 
 
 class Ends(Protocol):
@@ -34,7 +34,7 @@ class Ends(Protocol):
 _asked: dict[int, tuple[Any, weakref.WeakSet[Ends]]] = {}
 
 # By signal: how many have ended pipelines.
-_seen: dict[int, int] = {}
+_times_ended: dict[int, int] = {}
 
 
 def check_signals(signals: int | Iterable[int]) -> tuple[int, ...]:
@@ -54,28 +54,28 @@ def check_signals(signals: int | Iterable[int]) -> tuple[int, ...]:
     return numbers
 
 
-def seen(signals: Iterable[int]) -> dict[int, int]:
+def times_ended(signals: Iterable[int]) -> dict[int, int]:
     """The number of times each signal ended pipelines so far: for `end_on`, after a start."""
-    return {number: _seen.get(number, 0) for number in signals}
+    return {number: _times_ended.get(number, 0) for number in signals}
 
 
 def end_on(before: dict[int, int], running: Ends) -> None:
     """Let any of the signals end the pipeline. Called in the main thread.
 
     Args:
-        before: what `seen` said of them before its start began.
+        before: what `times_ended` said of them before its start began.
         running: the pipeline, which ends now if one has come since then.
     """
     for number, count in before.items():
         those = _asked[number][1] if number in _asked else weakref.WeakSet[Ends]()
         handler = signal.getsignal(number)
-        if _seen.get(number, 0) == count:
+        if _times_ended.get(number, 0) == count:
             those.add(running)
             if handler is not _end_all:  # the program may have put another one in its place
                 _asked[number] = handler, those
                 signal.signal(number, _end_all)
         # Asked last: one may have come since the line above.
-        if _seen.get(number, 0) != count and running.stopped_by is None:
+        if _times_ended.get(number, 0) != count and running.stopped_by is None:
             running._end(number)
 
 
@@ -102,7 +102,7 @@ def _end_all(number: int, _: FrameType | None) -> None:
     _restore(number, before)
     living = [one for one in those if not one.stopped]
     if living:
-        _seen[number] = _seen.get(number, 0) + 1
+        _times_ended[number] = _times_ended.get(number, 0) + 1
     for one in living:
         one._end(number)
     if not living:

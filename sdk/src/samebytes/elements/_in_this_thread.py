@@ -12,10 +12,10 @@ from ._channel import Stopped
 from ._graph import Step
 from ._run import Run
 
-__all__ = ["frames_here"]
+__all__ = ["frames_in_this_thread"]
 
 
-def frames_here(run: Run) -> Iterator[Frame]:
+def frames_in_this_thread(run: Run) -> Iterator[Frame]:
     """The frames that come out. The sources are read in turn, one frame each."""
     reading = deque(run.readers)
     try:
@@ -37,8 +37,8 @@ def frames_here(run: Run) -> Iterator[Frame]:
         return
 
 
-# Not closures of frames_here(): two that call each other refer to each other, and would keep the
-# run, with all that its elements hold, until the garbage collector runs.
+# Not closures of frames_in_this_thread(): two that call each other refer to each other, and would
+# keep the run, with all that its elements hold, until the garbage collector runs.
 
 
 def _push(run: Run, step: Step | None, frame: Frame, stream: int) -> Iterator[Frame]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test tiers: all distributions together, each one alone, and on real devices."""
+"""The suites of tests: all distributions together, each one alone, and on real devices."""
 
 import shutil
 import tempfile
