@@ -99,6 +99,19 @@ def one_frame(path: Path, codec: str, **options: str) -> Path:
     return path
 
 
+def raw_video(path: Path, size: tuple[int, int]) -> Path:
+    """One gray frame of H.264, without a container."""
+    with av.open(str(path), "w", format="h264") as container:
+        stream: Any = container.add_stream("libx264", rate=30)
+        stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+        frame = av.VideoFrame(*size, "yuv420p")
+        for plane in frame.planes:
+            plane.update(bytes([size[0]]) * plane.buffer_size)
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return path
+
+
 class WithoutNVDEC(CUDADecoding):
     """FFmpeg looks for NVDEC itself."""
 
@@ -254,6 +267,33 @@ class TestOnDevice:
         path = one_frame(tmp_path / "clip.mkv", "ffv1")
         with pytest.raises(ElementError, match="NVDEC has no decoder for ffv1: leave hwaccel out"):
             samebytes_ffmpeg.open(path, hwaccel="cuda")
+
+    def test_sizes_that_change(self, tmp_path: Path) -> None:
+        """Frames of the size before stay as they are."""
+        path = tmp_path / "sizes.h264"
+        parts = [(64, 48), (130, 70), (64, 48)]
+        data = [raw_video(tmp_path / "part.h264", size).read_bytes() for size in parts]
+        path.write_bytes(b"".join(data))
+        with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
+            kept = [frame.map("cuda") for frame in video]
+        with samebytes_ffmpeg.open(path) as software:
+            for ours, theirs in zip(kept, software, strict=True):
+                assert (ours.width, ours.height) == (theirs.width, theirs.height)
+                found, other = (f.map("cpu", copy=True).planes[0] for f in (ours, theirs))
+                assert np.array_equal(np.asarray(found), np.asarray(other))
+        assert [(f.width, f.height) for f in kept] == parts
+
+    def test_a_device_that_fails_at_the_first_frame(
+        self, clip: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """FFmpeg's error for any call of NVDEC's that fails: no software device has it."""
+
+        def fail(*_: Any) -> Any:
+            raise av.error.ExternalError(542398533, "Generic error in an external library")
+
+        monkeypatch.setattr(Uploading, "decode", fail)
+        with pytest.raises(ElementError, match="library or device reports an error"):
+            samebytes_ffmpeg.open(clip, hwaccel="cuda")
 
     def test_a_start_and_passes(self, clip: Path) -> None:
         options = {"start": 1.0, "loop": True, "frames": 30}
