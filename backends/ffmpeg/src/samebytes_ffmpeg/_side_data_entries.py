@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Side data of FFmpeg's pictures as shared entries of `frame.metadata`, and back."""
+"""Side data of FFmpeg's pictures, such as rotation, as entries of `frame.metadata`, and back."""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The upright picture of a frame that lies on its side: its size, and where its points are."""
+"""The upright picture of a frame that lies on its side: its size, and where its points are.
+
+Nothing turns pixels here. A file's rotation is read by the backend that decodes the file, into
+metadata["rotation"], and applied by what looks at the pixels, such as models of samebytes-openvino.
+"""
 
 from __future__ import annotations
 

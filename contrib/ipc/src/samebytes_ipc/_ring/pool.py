@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slots of a ring: finds one for each frame, and reports who has the others."""
+"""The slots of a ring: finds one for each frame, and reports who has the others.
+
+The wait for a free one is the ring's back-pressure.
+"""
 
 from __future__ import annotations
 
