@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare openvino.infer with Ultralytics' predictor, on models with random weights.
 
-    python3 -m tests.predictors [MODEL ...]
+    python3 -m tests.predictors [--device CPU|GPU|NPU] [MODEL ...]
+
+Ultralytics runs on the CPU, openvino.infer on the device. `python3 -m samebytes_softdevices run
+--gpu --npu -- python3 -m tests.predictors --device NPU` has software ones.
 
 It needs `pip install ultralytics`, whose licence is AGPL-3.0: in an environment of its own. Nothing
 is downloaded: the models are made of Ultralytics' descriptions, their normalisation is fitted to
@@ -10,6 +13,7 @@ some pictures so that they find things, and Ultralytics exports them.
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
@@ -101,16 +105,16 @@ def predicted(name: str, made: Path, pixels: Array) -> tuple[Any, float]:
     return found, confidence
 
 
-def compared(name: str) -> str:
+def compared(name: str, device: str) -> str:
     """How far apart both are: "yolov8n: 60 objects, 0.001 pixels, 0.00001 of the score"."""
     if name.endswith("-cls"):
-        return classified(name)
+        return classified(name, device)
     size = UNPADDED if name.endswith("-seg") else PICTURE
     pixels = picture(np.random.default_rng(0), *size)
     with tempfile.TemporaryDirectory() as folder:
         made = exported(name, Path(folder))
         found, confidence = predicted(name, made, pixels)
-        frame = inferred(made, pixels, confidence)
+        frame = inferred(made, pixels, confidence, device)
     rows = corners_of(found, size)
     boxes = np.array([outline(region) for region in frame.regions]).reshape(-1, rows.shape[1] - 2)
     if len(rows) != len(boxes):
@@ -143,10 +147,13 @@ def compared(name: str) -> str:
     )
 
 
-def inferred(made: Path, pixels: Array, confidence: float | None) -> sb.Frame[Any]:
+def inferred(made: Path, pixels: Array, confidence: float | None, device: str) -> sb.Frame[Any]:
     """The frame that openvino.infer has looked at."""
     path = next(made.glob("*.xml"))
-    infer = OpenVINOInfer(path, confidence=confidence, resize=samebytes_opencv.resize, config=EXACT)
+    infer = OpenVINOInfer(
+        path, device, confidence=confidence, resize=samebytes_opencv.resize,
+        config={} if device == "NPU" else EXACT,  # an NPU refuses 32 bits
+    )  # fmt: skip
     frame = sb.frame(pixels, format="BGR")
     el.Pipeline([frame], infer).run(threads=0)
     return frame
@@ -207,14 +214,14 @@ def overlap_of(region: sb.Region, theirs: Array) -> tuple[int, int]:
     return int(np.count_nonzero(ours & theirs)), int(np.count_nonzero(ours | theirs))
 
 
-def classified(name: str) -> str:
+def classified(name: str, device: str) -> str:
     """The most likely class of a picture that Ultralytics has not to scale, but to cut."""
     pixels = picture(np.random.default_rng(0), *SIZE)
     with tempfile.TemporaryDirectory() as folder:
         made = exported(name, Path(folder))
         model = predictor(name, made)
         found = model.predict(pixels, imgsz=size_of(name)[0], verbose=False, device="cpu")[0]
-        ours = find(inferred(made, pixels, None), Classification)
+        ours = find(inferred(made, pixels, None, device), Classification)
     assert ours is not None
     off = abs((ours.confidence or 0) - float(found.probs.top1conf))
     fine = ours.label_id == found.probs.top1 and off < 1e-3
@@ -229,20 +236,25 @@ def without_network() -> None:
     def exactly(
         core: Any, model: Any, device_name: str = "CPU", config: Any = None, **rest: Any
     ) -> Any:
-        device = "CPU" if device_name == "AUTO" else device_name
-        return compile_model(core, model, device, {**(config or {}), **EXACT}, **rest)
+        if device_name not in ("AUTO", "CPU"):  # openvino.infer's, which says it where it can be
+            return compile_model(core, model, device_name, config, **rest)
+        return compile_model(core, model, "CPU", {**(config or {}), **EXACT}, **rest)
 
     openvino.Core.compile_model = exactly
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Compare each model, and say so.
 
     Args:
-        names: of models; all by default.
+        arguments: the device, and names of models; all by default.
     """
+    parser = argparse.ArgumentParser(prog="python3 -m tests.predictors")
+    parser.add_argument("--device", default="CPU", choices=("CPU", "GPU", "NPU"))
+    parser.add_argument("model", nargs="*", default=MODELS)
+    asked = parser.parse_args(arguments)
     without_network()
-    lines = [compared(name) for name in names or MODELS]
+    lines = [compared(name, asked.device) for name in asked.model]
     sys.stdout.write("\n".join([*lines, ""]))
     return int(any(line.endswith("DIFFERENT") for line in lines))
 
