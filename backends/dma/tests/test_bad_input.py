@@ -219,7 +219,7 @@ def test_a_modifier_for_each_plane(memfd: MakeMemfd) -> None:
     assert [p.strides for p in frame] == [(64, 1), None, (32, 1)]
     assert frame.planes[2].map("cpu").shape == (16, 32)
     for wrong in ((), (0,), (0, 0, 0, 0)):
-        with pytest.raises(LayoutError, match="has 3 planes"):
+        with pytest.raises(LayoutError, match=r"planes of .*: 3, "):
             frame_from_fds(memfd(), "I420", 64, 32, modifier=wrong)
     with pytest.raises(LayoutError, match="need offsets="):
         frame_from_fds(memfd(), "I420", 64, 32, modifier=(0, 0, Y_TILED))
@@ -227,7 +227,7 @@ def test_a_modifier_for_each_plane(memfd: MakeMemfd) -> None:
 
 def test_frames_that_do_not_fit(memfd: MakeMemfd) -> None:
     fd = memfd()
-    with pytest.raises(LayoutError, match="NV12 64x32 has 2 planes, but 3 descriptors"):
+    with pytest.raises(LayoutError, match="planes of NV12 64x32: 2, descriptors: 3"):
         frame_from_fds([fd, fd, fd], "NV12", 64, 32)
     with pytest.raises(LayoutError, match="need offsets="):
         frame_from_fds(fd, "NV12", 64, 32, pitches=(64, 64))
@@ -238,7 +238,7 @@ def test_frames_that_do_not_fit(memfd: MakeMemfd) -> None:
     with DMABufferOf(fd) as buffer:
         image = ImageInfo.of("NV12", 64, 32)
         luma = buffer.plane(TensorInfo("uint8", (32, 64)))
-        with pytest.raises(LayoutError, match="has 2 planes, but 1 were passed"):
+        with pytest.raises(LayoutError, match=r"planes of .*: 2, passed: 1"):
             frame_of_planes([luma], image)
         with pytest.raises(LayoutError, match="plane uv of NV12 64x32 is"):
             frame_of_planes([luma, luma], image)

@@ -203,7 +203,7 @@ class TestWhatFFmpegCannotExpress:
 
     def test_a_missing_plane_is_refused(self) -> None:
         frame = _over([np.zeros((20, 30), np.uint8)], ImageInfo(ImageFormat.of("NV12"), 30, 20))
-        with pytest.raises(RouteError, match="2 planes, but the frame has 1"):
+        with pytest.raises(RouteError, match=r"planes of .*: 2, of the frame: 1"):
             frame.map("ffmpeg")
 
     def test_a_format_that_ffmpeg_lacks_is_refused(self) -> None:
@@ -263,7 +263,7 @@ class TestAudio:
             _over([gaps], info).map("ffmpeg")
         with pytest.raises(RouteError, match="not int16"):
             _over([np.zeros((50, 3), np.int16)], info).map("ffmpeg")
-        with pytest.raises(RouteError, match="1 planes, but the frame has 2"):
+        with pytest.raises(RouteError, match=r"planes of .*: 1, of the frame: 2"):
             _over([np.zeros((50, 2), np.int16)] * 2, info).map("ffmpeg")
         odd = AudioInfo(50, 2, 8000, "uint16")
         with pytest.raises(RouteError, match="no FFmpeg sample format for uint16"):

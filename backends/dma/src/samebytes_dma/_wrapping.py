@@ -100,7 +100,7 @@ def frame_from_fds(
     if len(each) == 1:
         each *= count
     if len(each) != count:
-        raise LayoutError(f"{image} has {count} planes, but {len(each)} descriptors were passed")
+        raise LayoutError(f"planes of {image}: {count}, descriptors: {len(each)}")
     numbers = [_number(fd) for fd in each]
     modifiers = _each_modifier(modifier, image)
     shared = len(set(numbers)) < count
@@ -161,7 +161,7 @@ def frame_with_meta(
 def _check_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> None:
     layouts = image.plane_layouts()
     if len(planes) != len(layouts):
-        raise LayoutError(f"{image} has {len(layouts)} planes, but {len(planes)} were passed")
+        raise LayoutError(f"planes of {image}: {len(layouts)}, passed: {len(planes)}")
     for plane, layout in zip(planes, layouts, strict=True):
         if (str(plane.info.dtype), plane.info.shape) != (layout.dtype, layout.shape):
             raise LayoutError(
@@ -174,9 +174,7 @@ def _each_modifier(modifier: int | Sequence[int], image: ImageInfo) -> tuple[int
     count = len(image.format.planes)
     if isinstance(modifier, Sequence) and not isinstance(modifier, str):
         if len(modifier) != count:
-            raise LayoutError(
-                f"{image} has {count} planes, but {len(modifier)} modifiers were passed"
-            )
+            raise LayoutError(f"planes of {image}: {count}, modifiers: {len(modifier)}")
         return tuple(map(check_modifier, modifier))
     return (check_modifier(modifier),) * count
 

@@ -162,7 +162,7 @@ def _image_extents(info: ImageInfo, forms: tuple[_Form, ...]) -> tuple[str, tupl
     name = pixel_format_name(info.format)
     layouts = info.plane_layouts()
     if len(forms) != len(layouts):
-        raise Refused(f"{info.format} has {len(layouts)} planes, but the frame has {len(forms)}")
+        raise Refused(f"planes of {info.format}: {len(layouts)}, of the frame: {len(forms)}")
     return name, tuple(
         _extent_of(f"plane {number}", form, layout, isinstance(plane, Palette))
         for number, (form, layout, plane) in enumerate(
@@ -201,7 +201,7 @@ def _sound(arrays: tuple[_Array, ...], info: AudioInfo, readonly: bool) -> Audio
     name = _sample_format_name(info.dtype, info.interleaved)
     layouts = info.plane_layouts()
     if len(arrays) != len(layouts):
-        raise Refused(f"{info} has {len(layouts)} planes, but the frame has {len(arrays)}")
+        raise Refused(f"planes of {info}: {len(layouts)}, of the frame: {len(arrays)}")
     nbytes = layouts[0].nbytes
     if nbytes > _MOST:
         raise Refused(f"a plane of {nbytes} bytes is more than FFmpeg can express")

@@ -133,7 +133,7 @@ def frame(
     image = ImageInfo(ImageFormat.of(format), width, height)
     layouts = image.plane_layouts()
     if len(natives) != len(layouts):
-        raise LayoutError(f"{image} has {len(layouts)} planes, but {len(natives)} were passed")
+        raise LayoutError(f"planes of {image}: {len(layouts)}, passed: {len(natives)}")
     planes = []
     for native, layout in zip(natives, layouts, strict=True):
         if isinstance(native, pyopencl.Image) or is_array(native):

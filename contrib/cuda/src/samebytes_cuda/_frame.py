@@ -40,9 +40,7 @@ def frame(
     planes = tuple(tensor(native) for native in natives)
     layouts = image.plane_layouts()
     if len(planes) != len(layouts):
-        raise LayoutError(
-            f"{image} has {len(layouts)} planes, but {len(planes)} arrays were passed"
-        )
+        raise LayoutError(f"planes of {image}: {len(layouts)}, arrays: {len(planes)}")
     for plane, layout in zip(planes, layouts, strict=True):
         wanted = TensorInfo(layout.dtype, layout.shape)
         if (plane.dtype, plane.shape) != (wanted.dtype, wanted.shape):

@@ -96,7 +96,7 @@ def _layouts(item: Frame, arrays: Sequence[_Array]) -> tuple[PlaneLayout, ...]:
     except LayoutError as error:
         raise Refused(str(error)) from error
     if len(layouts) != len(arrays):
-        raise Refused(f"{info} has {len(layouts)} planes, but the frame has {len(arrays)}")
+        raise Refused(f"planes of {info}: {len(layouts)}, of the frame: {len(arrays)}")
     for array, layout in zip(arrays, layouts, strict=True):
         _check(array, layout)
     return layouts

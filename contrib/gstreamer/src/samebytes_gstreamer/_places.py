@@ -93,7 +93,7 @@ def _picture(metas: Metas, description: Description) -> _Picture:
     # Else the caps name a DRM format, and the VideoMeta has a stand-in for it.
     count = len(image.format.planes)
     if video.n_planes != count:
-        raise LayoutError(f"{image} has {count} planes, but the VideoMeta has {video.n_planes}")
+        raise LayoutError(f"planes of {image}: {count}, of the VideoMeta: {video.n_planes}")
     return _Picture(image, tuple(video.stride)[:count], tuple(video.offset)[:count])
 
 

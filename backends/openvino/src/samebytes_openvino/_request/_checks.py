@@ -64,7 +64,7 @@ def check_batch(port: Port, parts: Sequence[Tensor]) -> None:
         )
     items, *rest = port.shape
     if len(parts) != items:
-        raise LayoutError(f"{port} takes a batch of {items}, but {len(parts)} tensors were passed")
+        raise LayoutError(f"{port} takes a batch of {items}, tensors passed: {len(parts)}")
     for index, part in enumerate(parts):
         info = part.info
         if info.shape != (1, *rest) or info.dtype is not port.element:
