@@ -115,11 +115,15 @@ class Allocation:
         return exported
 
     def _release(self, _: object) -> None:
+        if not self.owned:  # what may leak is a descriptor
+            if self._exported is not None:
+                self._exported.close()
+            return
         with deferred():
             if self._exported is not None:
                 self._exported.close()
             try:
-                if self.owned and self.address:
+                if self.address:
                     free(self.context, self._cell)
             finally:
                 _needed.pop(id(self), None)
