@@ -55,6 +55,25 @@ if not Gst.is_initialized():
     # Not None, which newer typelibs with newer versions of PyGObject refuse.
     Gst.init([])
 
+# PyGObject makes a class when it first meets an object of it. An exception of a signal handler that
+# comes just then is lost, and so are the attributes of that class, for good: a Gst.Allocator had no
+# mem_type any more. No such exception comes while a plugin is imported. So the classes of what
+# GStreamer gives to this package are made here; older versions lack some.
+for _module, _classes in (
+    (Gst, """AllocationParams Allocator Bin BufferList Bus Caps CapsFeatures ChildProxy DateTime
+     Element ElementClass ElementFactory Event Message Pad PadDirection PadProbeInfo PadProbeReturn
+     PadTemplate Pipeline Plugin PluginFeature Query Sample Segment StateChangeReturn Structure
+     TagList URIHandler"""),
+    (GstApp, "AppSink AppSrc"),
+    (GstAudio, "AudioChannelPosition AudioFormatInfo AudioInfo AudioLayout"),
+    (GstBase, "BaseSink BaseSrc BaseTransform PushSrc"),
+    (GstVideo, """VideoChromaSite VideoColorMatrix VideoColorPrimaries VideoColorRange
+     VideoColorimetry VideoDirection VideoFilter VideoFormatInfo VideoInfo
+     VideoTransferFunction"""),
+):  # fmt: skip
+    for _class in _classes.split():
+        getattr(_module, _class, None)
+
 
 def pointer_of(boxed: Any) -> int:
     """The C pointer of a buffer, a sample, caps or an element; it stays with its owner."""
