@@ -118,7 +118,7 @@ class Machine:
             return
         self.say(f"map {self.name(source)} to {target}, access {access}")
         mapped: Any = None
-        with self.maybe_interrupted():
+        with self.maybe_interrupted(view.memory):
             mapped = self.attempt(lambda: source.item.map(target, access))
         if mapped is None:
             return
@@ -185,7 +185,7 @@ class Machine:
         self.say(f"write to {self.name(source)}")
         memory = source.view.memory
         before, memory.unknown = memory.unknown, True
-        with self.maybe_interrupted():
+        with self.maybe_interrupted(memory):
             values = self.overwrite(source.item)
             if values is None:
                 memory.unknown = before
@@ -206,7 +206,7 @@ class Machine:
             return
         memory.unknown, ended = True, False
         self.made += 1
-        with self.maybe_interrupted():
+        with self.maybe_interrupted(memory):
             view = self.attempt(lambda: source.item.map("cpu", "rw"))
             if view is None:
                 memory.unknown = False
@@ -244,10 +244,10 @@ class Machine:
         alone = not [h for h in self.held if h is not source and h.view is source.view]
         alone = alone and not self.is_kept_by_a_parent(source)
         self.say(f"close {self.name(source)}")
-        item = source.item
+        item, memory = source.item, source.view.memory
         made, said = [weakref.ref(storage) for storage in item._made], None
         struck = self.struck
-        with self.maybe_interrupted() as may_fail:
+        with self.maybe_interrupted(memory) as may_fail:
             said = item.close()
         if self.struck > struck:
             item.close()  # as a `finally` would: some of its planes may be closed already
@@ -260,6 +260,7 @@ class Machine:
         if (
             said is False
             and alone
+            and not memory.struck  # what that call leaked may hold it
             and len({id(h.view.memory) for h in self.held}) == len(self.held)
         ):
             raise WrongBytesError("close() said False although nobody else holds anything of it")
@@ -343,19 +344,20 @@ class Machine:
         except NoRouteError:
             return None
 
-    def maybe_interrupted(self) -> AbstractContextManager[bool]:
-        """A block that an exception may end; it gets whether."""
+    def maybe_interrupted(self, memory: Memory) -> AbstractContextManager[bool]:
+        """A block of a call on that memory, which an exception may end; it gets whether."""
         if self.striker is None or self.rng.random() >= _INTERRUPTED:
             return nullcontext(False)
         seconds = 10 ** self.rng.uniform(_SOONEST, _LATEST)
         self.say(f"  interrupted after {seconds * 1e6:.0f} us")
-        return self.interrupted(self.striker, seconds)
+        return self.interrupted(self.striker, seconds, memory)
 
     @contextmanager
-    def interrupted(self, striker: Striker, seconds: float) -> Iterator[bool]:
+    def interrupted(self, striker: Striker, seconds: float, memory: Memory) -> Iterator[bool]:
         with striker.within(seconds):
             yield True
         self.struck += striker.struck
+        memory.struck = memory.struck or bool(striker.struck)
 
     def attempt(self, call: Callable[[], Any]) -> Any:
         """What the call gives, or None where the library refuses by name."""

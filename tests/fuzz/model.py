@@ -75,11 +75,13 @@ class Memory:
 
     Attributes:
         unknown: an exception interrupted a write: nothing is known until the next one ends.
+        struck: an exception interrupted a call on it, which may have leaked what holds it.
     """
 
     name: str
     versions: list[Bytes]
     unknown: bool = False
+    struck: bool = False
 
     def write(self, values: Bytes) -> None:
         """The next version."""
