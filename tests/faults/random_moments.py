@@ -91,8 +91,9 @@ def _strike_for(
     gc.collect()
     gc.freeze()
     # A call that fails is counted as one that took something: only without them leaks are counted.
-    failing = subject if isinstance(subject, Mapping) and rng.random() < _FAULTS else None
-    calls = [f for f in counted_calls() if f not in _UNUSABLE]
+    fails = isinstance(subject, Mapping) and rng.random() < _FAULTS
+    calls = [f for f in counted_calls() if f not in _UNUSABLE] if fails else []
+    failing = subject if isinstance(subject, Mapping) and calls else None
     while time.monotonic() - began < seconds:
         faulthandler.dump_traceback_later(_ROUND_SECONDS, exit=True)
         if failing:

@@ -73,6 +73,7 @@ for _module, _classes in (
 ):  # fmt: skip
     for _class in _classes.split():
         getattr(_module, _class, None)
+Gst.Allocator.find(None)  # that of plain memory has a class of its own
 
 
 def pointer_of(boxed: Any) -> int:
