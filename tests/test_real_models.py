@@ -86,7 +86,7 @@ def answers(path: Path, blob: Array) -> list[Array]:
 
 
 def found_by(path: Path, device: str, pixels: Array, **parameters: Any) -> list[sb.Region]:
-    """What openvino.infer finds; an NPU has its own precision and refuses that of the others."""
+    """Return what openvino.infer finds; an NPU has its own precision, and refuses others."""
     if device not in {name.partition(".")[0] for name in openvino.Core().available_devices}:
         pytest.skip(missing_device(device))
     frame = sb.frame(pixels, format="BGR")

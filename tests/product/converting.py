@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who converts frames to RGB, and what they have then."""
+"""Conversions of frames to RGB, and what the frames have then."""
 
 from __future__ import annotations
 
