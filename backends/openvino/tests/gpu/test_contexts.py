@@ -98,7 +98,7 @@ def test_context_of_a_model_that_remembers_it(model: Any, context: Any) -> None:
 
 
 def test_properties_that_the_page_names(core: Any, model: Any, context: Any) -> None:
-    """What docs/reference/openvino-gpu.md says of OpenVINO's own properties."""
+    """The properties that docs/reference/openvino-gpu.md names, as OpenVINO has them."""
     from samebytes_openvino import compile_model
 
     assert core.get_property("GPU", "GPU_CACHELINE_SIZE") == 64  # which memory of the CPU begins at

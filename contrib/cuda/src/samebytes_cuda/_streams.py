@@ -66,9 +66,9 @@ def handle_of(queue: Any) -> int:
 
 def is_handle(stream: Any) -> bool:
     """True if `stream` is an int that can be a CUstream, except the legacy default stream (0)."""
-    number = isinstance(stream, int) and not isinstance(stream, bool)
-    default = stream in (LEGACY_STREAM, _PER_THREAD_STREAM)
-    return number and (default or _PAGE <= stream <= _LARGEST_HANDLE)
+    if not isinstance(stream, int) or isinstance(stream, bool):
+        return False
+    return stream in (LEGACY_STREAM, _PER_THREAD_STREAM) or _PAGE <= stream <= _LARGEST_HANDLE
 
 
 def _number_of(queue: Any) -> int:
