@@ -119,7 +119,7 @@ import sys, linecache
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
-from samebytes_gstreamer._gi import Gst, GstVideo
+from samebytes_gstreamer._gi import Gst, GstVideo, pointer_of
 from samebytes_gstreamer._memory import kind_of
 import gi.module
 
@@ -139,7 +139,7 @@ gi.module.IntrospectionModule.__getattr__ = loading
 made = "videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48"
 with sbg.GStreamerSource(made) as frames:
     for frame in frames:
-        assert kind_of(frame.native.get_memory(0)) == "SystemMemory"
+        assert kind_of(pointer_of(frame.native.peek_memory(0))) == "SystemMemory"
         frame.map("cpu").close()
 pipe = el.Pipeline(el.create("gstreamer.source", "audiotestsrc num-buffers=3"), lambda f: f)
 pipe.run()

@@ -56,9 +56,9 @@ if not Gst.is_initialized():
     Gst.init([])
 
 # PyGObject makes a class when it first meets an object of it. An exception of a signal handler that
-# comes just then is lost, and so are the attributes of that class, for good: a Gst.Allocator had no
-# mem_type any more. No such exception comes while a plugin is imported. So the classes of what
-# GStreamer gives to this package are made here; older versions lack some.
+# comes just then is lost, and so are the attributes of that class, for good. No such exception
+# comes while a plugin is imported. So the classes of what GStreamer gives to this package are made
+# here; older versions lack some.
 for _module, _classes in (
     (Gst, """AllocationParams Allocator Bin BufferList Bus Caps CapsFeatures ChildProxy DateTime
      Element ElementClass ElementFactory Event Message Pad PadDirection PadProbeInfo PadProbeReturn
@@ -73,7 +73,6 @@ for _module, _classes in (
 ):  # fmt: skip
     for _class in _classes.split():
         getattr(_module, _class, None)
-Gst.Allocator.find(None)  # that of plain memory has a class of its own
 
 
 def pointer_of(boxed: Any) -> int:

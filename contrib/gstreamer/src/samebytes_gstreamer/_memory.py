@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_size_t, memset, sizeof
+from ctypes import byref, c_char_p, c_size_t, memset, sizeof
 from functools import partial
 from operator import call
 from typing import Any, NamedTuple
@@ -16,10 +16,11 @@ from ._abi.gstreamer import (
     GST_MAP_WRITE,
     GST_MEMORY_FLAG_READONLY,
     GstMapInfo,
+    GstMemory,
     GstMiniObject,
 )
 from ._abi.plugin_libraries import GST_ALLOCATOR_VASURFACE
-from ._gi import pointer_of
+from ._gi import Gst, pointer_of
 from ._libraries import allocators, gst
 
 __all__ = [
@@ -85,9 +86,19 @@ def is_va(memory: int) -> bool:
     return bool(gst.gst_memory_is_type(memory, GST_ALLOCATOR_VASURFACE))
 
 
-def kind_of(memory: Any) -> str:
-    """The name of a Gst.Memory's type, for messages."""
-    return str(memory.allocator.mem_type)
+# PyGObject would make a class for each type of allocator when it first meets one, and an exception
+# of a signal handler is lost just then: see _gi. So the field is read where the typelib says it is.
+_MEM_TYPE_AT = next(
+    int(field.get_offset())
+    for field in Gst.Allocator.__info__.get_fields()
+    if field.get_name() == "mem_type"
+)
+
+
+def kind_of(memory: int) -> str:
+    """The name of a GstMemory*'s type, for messages."""
+    allocator = GstMemory.from_address(memory).allocator
+    return (c_char_p.from_address(allocator + _MEM_TYPE_AT).value or b"").decode(errors="replace")
 
 
 # Buffers that the appsink of a GStreamerSource refers to until the next is pulled from it. It
@@ -154,7 +165,7 @@ def map_memory(memory: Any, access: Access) -> Storage:
     """
     pointer = pointer_of(memory)
     if not is_plain(pointer):
-        raise Refused(_advice(memory))
+        raise Refused(_advice(pointer))
     info = GstMapInfo()
     # The owner comes before the mapping, which no exception can lose then.
     unmap = partial(gst.gst_memory_unmap, pointer, byref(info))
@@ -164,7 +175,7 @@ def map_memory(memory: Any, access: Access) -> Storage:
     storage = Storage(release, readonly=access == "r")
     if not gst.gst_memory_map(pointer, byref(info), _FLAGS[access]):
         raise Refused(
-            f'GStreamer does not map this {kind_of(memory)} for access "{access}": it is '
+            f'GStreamer does not map this {kind_of(pointer)} for access "{access}": it is '
             "read-only, in another buffer as well, or mapped for another access"
         )
     if info.data:
@@ -178,8 +189,8 @@ def _unmap(info: GstMapInfo, _memory: Any, call: Any, *calls: Any) -> None:
         list(map(call, calls))
 
 
-def _advice(memory: Any) -> str:
-    kind = kind_of(memory)
-    if is_dmabuf(pointer_of(memory)):
+def _advice(memory: int) -> str:
+    if is_dmabuf(memory):
         return "it is a DMA-BUF, which is mapped by way of dma: pip install samebytes-dma"
+    kind = kind_of(memory)
     return f"mapping {kind} for the CPU would move the bytes; put a download element before it"

@@ -55,7 +55,7 @@ class FrameToDMA(MemoryMapper):
 def _descriptor(memory: Any) -> Fd:
     pointer = pointer_of(memory)
     if not is_behind_descriptor(pointer):
-        raise Refused(f"{kind_of(memory)} has no file descriptor")
+        raise Refused(f"{kind_of(pointer)} has no file descriptor")
     return Fd.borrow(allocators.gst_fd_memory_get_fd(pointer))
 
 
