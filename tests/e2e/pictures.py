@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,15 +20,27 @@ import samebytes_gstreamer as sbg
 
 from .sample_inputs import FRAMES, make_model, make_video
 from .street import make_street, street_with_boxes
+from .terminal import drawn, shown
 
 __all__ = ["main"]
 
 _ROOT = Path(__file__).parents[2]
 _SHOWN = (FRAMES // 4, FRAMES // 2, 3 * FRAMES // 4)
 _STREET = (3, 16)
+_LONG = 600
+"""Frames of a street that takes some seconds."""
 _WIDTH = 720
 _GAP = 8
 _YELLOW = (0, 255, 255)
+_PIPELINE = """\
+import samebytes.elements as el
+
+pipeline = el.Pipeline(
+    el.create("ffmpeg.source", "street.mp4"),
+    el.create("opencv.draw"),
+    el.create("ffmpeg.sink", "drawn.mp4"),
+)
+"""
 _BALL = "videotestsrc pattern=ball num-buffers=24"
 
 
@@ -54,6 +67,34 @@ def main() -> None:
         _write(target / "demo.png", _first_row(made.with_suffix(".png")))
         make_street(folder / "street.mp4")
         _write(target / "street.png", _sheet(street_with_boxes(folder / "street.mp4"), _STREET))
+        _write_terminals(target, folder)
+
+
+def _write_terminals(target: Path, folder: Path) -> None:
+    """Commands as a terminal shows them; `samebytes run` in the middle of its frames, and after."""
+    samebytes = Path(sysconfig.get_path("scripts"), "samebytes")
+
+    def write(name: str, words: str, text: str) -> None:
+        if str(_ROOT) in text:
+            raise SystemExit(f"samebytes {words} shows a path of this machine:\n{text}")
+        _write(target / f"{name}.svg", drawn(f"samebytes {words}", text).encode())
+
+    for name, words, status in (
+        ("elements", "elements", 0),
+        ("element", "elements opencv.draw", 0),
+        ("doctor", "doctor ffmpeg cuda", 1),
+    ):
+        write(name, words, shown([samebytes, *words.split()], folder, status))
+    make_street(folder / "street.mp4", count=_LONG)
+    (folder / "street.py").write_text(_PIPELINE)
+    text = shown([samebytes, "run", "street.py"], folder)
+    bars = list(re.finditer(rf"(\d+)/{_LONG}\b[^\r\n]*/s[^\r\n]*", text))
+    in_the_middle = [bar.end() for bar in bars if int(bar[1]) >= _LONG // 2]
+    if not in_the_middle:
+        raise SystemExit(f"no bar was shown:\n{text}")
+    write("run", "run street.py", text[: in_the_middle[0]])
+    # Where it has gone up and erased the line of the bar.
+    write("statistics", "run street.py", text.rpartition("\x1b[2K")[2])
 
 
 def _run(sample: str, *arguments: Any) -> str:

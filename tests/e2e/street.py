@@ -82,13 +82,13 @@ def _street(number: int) -> Array:
     return picture
 
 
-def make_street(path: Path) -> None:
-    """Write the street as a video."""
+def make_street(path: Path, count: int = _COUNT) -> None:
+    """Write the street as a video, again and again if it is to have more frames."""
     with av.open(str(path), "w") as container:
         stream = container.add_stream("libx264", rate=15, options={"crf": "14", "bf": "2"})
         stream.width, stream.height, stream.pix_fmt = _WIDTH, _HEIGHT, "yuv420p"
-        for number in range(_COUNT):
-            frame = av.VideoFrame.from_ndarray(_street(number), "bgr24")
+        for number in range(count):
+            frame = av.VideoFrame.from_ndarray(_street(number % _COUNT), "bgr24")
             frame.pts, frame.time_base = number, Fraction(1, 15)
             container.mux(stream.encode(frame))
         container.mux(stream.encode(None))

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import av
 import numpy as np
@@ -24,6 +25,7 @@ from .sample_inputs import FRAMES, HEIGHT, WIDTH, make_model, make_video, place
 from .street import make_street, street_with_boxes
 
 ROOT = Path(__file__).parents[2]
+_ELEMENTS = ("convert", "ffmpeg.source", "json.sink", "opencv.draw", "openvino.infer", "ring.sink")
 
 
 @pytest.fixture(params=["CPU", "GPU", "NPU"])
@@ -297,3 +299,23 @@ def test_the_street_has_boxes_without_a_copy(tmp_path: Path) -> None:
     assert red > 200
     assert green > 160
     assert blue < 90
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("elements", ["what it does", *_ELEMENTS]),
+        ("element", ["takes: image", "color: tuple[int, int, int], 0 to 255"]),
+        ("doctor", ["PLUGIN", "USABLE", "cuda: to do: install NVIDIA's driver"]),
+        ("run", ["frames", "/600", "/s"]),
+        ("statistics", ["p99 ms", "ffmpeg.sink", "source to end, ms:"]),
+    ],
+)
+def test_the_page_of_the_command_shows_terminals(name: str, words: list[str]) -> None:
+    """`python3 dev.py pictures` makes them."""
+    picture = ROOT / "docs" / "how-to" / "pictures" / f"{name}.svg"
+    assert f"](../how-to/pictures/{picture.name})" in (ROOT / "docs/reference/cli.md").read_text()
+    root = ElementTree.parse(picture).getroot()
+    text = " ".join(root.itertext()).replace("\xa0", " ")
+    assert [word for word in words if word not in text] == []
+    assert "http" not in text  # it loads no font

@@ -106,3 +106,30 @@ def test_without_shtab_the_error_says_what_brings_it(
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["completion", "zsh"]) == 1
     assert "the package shtab is missing: pip install" in capsys.readouterr().err
+
+
+def test_no_line_is_wider_than_a_terminal(capsys: Capture, monkeypatch: Any) -> None:
+    class Wide(el.Sink):
+        """Takes frames.
+
+        Raises:
+            LayoutError: a frame's matrix is none of those that it knows, and the colour is not a
+                gray, which needs none.
+
+            with it:
+                as it is
+        """
+
+        takes = el.Image("NV12|I420|NV21|YV12|NV16|I422|NV24|I444|GRAY8|BGR|RGB", memory="cpu")
+
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(el, "element_class", lambda name: Wide)
+    lines = shown(capsys, "wide").splitlines()
+    assert max(map(len, lines[1:])) <= 60
+    at = lines.index("Raises:")
+    assert lines[at + 1] == "    LayoutError: a frame's matrix is none of those that it"
+    assert lines[at + 2].startswith("        knows, and")
+    assert lines[at + 5 : at + 7] == ["    with it:", "        as it is"]
+    takes = [line for line in lines if "|" in line]
+    assert len(takes) == 2
+    assert takes[0].endswith("|")

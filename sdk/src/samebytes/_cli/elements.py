@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import re
 import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -95,9 +96,25 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _in_room(doc: str, room: int) -> str:
-    """A docstring whose paragraphs have no line longer than a terminal; indented ones stay."""
-    parts = doc.split("\n\n")
-    return "\n\n".join(part if "\n " in part else textwrap.fill(part, room) for part in parts)
+    """A docstring that has no line longer than a terminal; other indented paragraphs stay."""
+    return "\n\n".join(_paragraph(part, room) for part in doc.split("\n\n"))
+
+
+def _paragraph(part: str, room: int) -> str:
+    if re.match(r"[A-Z]\w+:\n {4}\S", part):  # a section such as Raises
+        head, *items = re.split(r"\n {4}(?=\S)", part)
+        return "\n".join([head, *(_filled(item, room, "    ") for item in items)])
+    return part if "\n " in part else textwrap.fill(part, room)
+
+
+def _filled(text: str, room: int, before: str = "") -> str:
+    """Lines of a text, of which the second and later ones are indented further."""
+    # A list such as NV12|I420|BGR is one word, which may be broken after each bar.
+    broken = textwrap.fill(
+        " ".join(text.split()).replace("|", "| "), room, initial_indent=before,
+        subsequent_indent=before + "    ", break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return broken.replace("| ", "|")
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -111,7 +128,7 @@ def _print(found: dict[str, Any]) -> None:
             continue
         patterns = found[word]
         said = "depends on its parameters" if patterns is None else ", or ".join(patterns)
-        print(f"{word}: {said}")
+        print(_filled(f"{word}: {said}", room))
     if found["concurrent"]:
         print("several threads may serve it: start(threads=N)")
     if found["one_stream"]:
