@@ -17,7 +17,6 @@ from devtools.lab.machine import Size
 from devtools.lab.tests_in_lab import lab
 from devtools.lab.unavailable import LabUnavailableError, MissingToolError
 from devtools.lint import lint
-from devtools.mutation import mutate
 from devtools.newer import newer
 from devtools.results import Result, not_run, table
 from devtools.schedule import Job, run_jobs
@@ -107,12 +106,6 @@ def _parser() -> argparse.ArgumentParser:
         ("lint", _lint, False, "ruff, mypy and the rules of this repository"),
         ("bench", _bench, True, "the benchmarks"),
         ("costs", _costs, True, "write the pages and plots of costs from a run's JSON"),
-        (
-            "mutate",
-            _mutate,
-            True,
-            "mutation tests: faults in the core that the tests should notice",
-        ),
         ("fuzz", _fuzz, True, "random steps over all memory types, on software devices"),
         (
             "faults",
@@ -127,7 +120,12 @@ def _parser() -> argparse.ArgumentParser:
         ("edges", _edges, False, "write the page of which mapping copies, from all plugins"),
         ("said", _said, False, "write the table of what becomes of all that frames say"),
         ("wheels", _wheels, False, "build and check all sdists and wheels for release, in dist/"),
-        ("release", _release, False, "the same with lists of contents; says what to upload"),
+        (
+            "release",
+            _release,
+            False,
+            "the same, and lists what it was built with and what to upload",
+        ),
     ):
         command = commands.add_parser(name, help=text, allow_abbrev=False, add_help=not takes_more)
         command.set_defaults(run=function, takes_more=takes_more)
@@ -325,11 +323,6 @@ def _faults(_: argparse.Namespace, rest: list[str]) -> int:
     devices = [f"--{device}" for device in suites.ALL_DEVICES]
     runner = VENV / "bin" / "samebytes-softdevices"
     return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.faults", *rest])
-
-
-def _mutate(_: argparse.Namespace, rest: list[str]) -> int:
-    environment.prepare_tests()
-    return mutate(rest)
 
 
 def _docs(*_: object) -> int:

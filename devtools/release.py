@@ -2,21 +2,23 @@
 """A release as it will be published: built, checked, listed. Nothing is uploaded."""
 
 import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from devtools import metadata, sbom
+from devtools import metadata
 from devtools.results import Result, not_run
+from devtools.venv import PYTHON
 from devtools.wheels import wheels
 from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, capture
 
-__all__ = ["before_uploading", "complete", "release", "same_versions"]
+__all__ = ["before_uploading", "complete", "list_contents", "release", "same_versions"]
 
 _VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
 
 
 def release(folder: Path) -> list[Result]:
-    """Build all distributions into `folder`, with a list of contents for each, and check them."""
+    """Build all distributions into `folder`, with a list of what they need, and check them."""
     found = [_result("versions", same_versions(), "all distributions have one version")]
     if not found[0].ok:
         return found
@@ -27,10 +29,10 @@ def release(folder: Path) -> list[Result]:
         return found
     found.append(_result("complete", complete(folder), "a wheel and an sdist of each distribution"))
     try:
-        lists = sbom.write(folder, DISTRIBUTIONS)
+        listed = list_contents(folder)
     except CommandError as error:
         return [*found, Result("contents", False, str(error))]
-    found.append(Result("contents", True, f"{len(lists)} lists in the CycloneDX format"))
+    found.append(Result("contents", True, f"{listed.name}, in the CycloneDX format"))
     _say_what_to_upload(folder)
     found += [not_run("before uploading", line) for line in before_uploading()]
     return found
@@ -59,6 +61,22 @@ def complete(folder: Path, distributions: Sequence[Distribution] = DISTRIBUTIONS
             if len(files) != 1:
                 found.append(f"{distribution.name}: {len(files)} files {stem}-VERSION{ending}")
     return found
+
+
+def list_contents(folder: Path) -> Path:
+    """Write the packages of .venv that the release was built and tested with (CycloneDX).
+
+    Raises:
+        CommandError: the tool failed, or its list does not follow the schema.
+    """
+    version = metadata.read(CORE.path)["project"]["version"]
+    written = folder / f"samebytes-{version}.cdx.json"
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as packages:
+        packages.write(capture([PYTHON, "-m", "pip", "freeze", "--exclude-editable"]))
+        packages.flush()
+        options = ("--output-reproducible", "--short-PURLs", "--validate", "--output-file", written)
+        capture([PYTHON, "-m", "cyclonedx_py", "requirements", *options, packages.name])
+    return written
 
 
 def before_uploading() -> list[str]:
