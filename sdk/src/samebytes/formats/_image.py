@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
-from typing import Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Literal
 
 from samebytes._numbers import integer, positive
 from samebytes._seen.text import counted
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats._planes import PlaneFormat, PlaneLayout, lay_out
+
+if TYPE_CHECKING:
+    from samebytes.formats._table import Row
 
 __all__ = ["ColorModel", "ImageFormat", "known_formats"]
 
@@ -114,12 +117,11 @@ class ImageFormat:
             UnknownNameError: no known format has it.
             LayoutError: it is not an integer.
         """
-        from samebytes.formats._registry import BY_FOURCC
-
+        by_fourcc = _by_fourcc()
         try:
-            return BY_FOURCC[integer(code, "a DRM fourcc")]
+            return by_fourcc[integer(code, "a DRM fourcc")]
         except KeyError:
-            known = map(_fourcc_text, BY_FOURCC)
+            known = map(_fourcc_text, by_fourcc)
             raise UnknownNameError("DRM fourcc", _fourcc_text(code), known) from None
 
     def plane_layouts(
@@ -247,17 +249,13 @@ def _packed_layouts(format: ImageFormat, width: int, height: int) -> tuple[Plane
 
 @lru_cache(maxsize=1024)
 def _known(name: str) -> ImageFormat:
-    # Deferred, here and below: the table takes longer to build than all other modules of the
-    # package to import, and a program that only moves tensors never looks a format up.
-    from samebytes.formats._registry import BY_NAME, KNOWN
-
     try:
-        return BY_NAME[name.lower()]
+        return _by_name()[name.lower()]
     except KeyError:
         if other := _of_another_kind(name):
             hint = f"({other}): arrays of it are not taken, so convert them first, such as to RGB"
             raise UnknownNameError("image format", name, (), hint, nearest=()) from None
-        spellings = [s for known in KNOWN for s in (known.name, *known.aliases)]
+        spellings = [s for known in known_formats() for s in (known.name, *known.aliases)]
         raise UnknownNameError("image format", name, spellings) from None
 
 
@@ -283,9 +281,66 @@ _OTHERS = {
 
 def known_formats() -> tuple[ImageFormat, ...]:
     """Every format that `ImageFormat.of` can find."""
-    from samebytes.formats._registry import KNOWN
+    return _known_formats()
 
-    return KNOWN
+
+@cache
+def _known_formats() -> tuple[ImageFormat, ...]:
+    # Deferred: the table takes longer to build than all other modules of the package to import,
+    # and a program that only moves tensors never looks a format up.
+    from samebytes.formats._table import ROWS
+
+    return tuple(_format(row) for row in ROWS)
+
+
+@cache
+def _by_name() -> dict[str, ImageFormat]:
+    return {
+        spelling.lower(): known
+        for known in _known_formats()
+        for spelling in (known.name, *known.aliases)
+    }
+
+
+@cache
+def _by_fourcc() -> dict[int, ImageFormat]:
+    return {known.fourcc: known for known in _known_formats() if known.fourcc is not None}
+
+
+def _format(row: Row) -> ImageFormat:
+    """Return the format that a row of the table describes."""
+    names = tuple(row.planes.split())
+    letters = set("".join(names))
+    model: ColorModel = "yuv" if "u" in letters else "rgb" if "r" in letters else "gray"
+    aliases = row.also.split()
+    if row.ffmpeg:
+        # FFmpeg itself accepts a name without its byte order.
+        aliases += [row.ffmpeg, row.ffmpeg.removesuffix("le")]
+    own = row.name.lower()
+    return ImageFormat(
+        row.name,
+        tuple(_plane(name, row) for name in names),
+        plane_names=names,
+        color_model=model,
+        bit_depth=row.bits,
+        bit_shift=row.shift,
+        aliases=tuple(dict.fromkeys(alias for alias in aliases if alias.lower() != own)),
+        ffmpeg_name=row.ffmpeg,
+        fourcc=None if row.drm is None else int.from_bytes(row.drm.ljust(4).encode(), "little"),
+    )
+
+
+def _plane(name: str, row: Row) -> PlaneFormat:
+    from samebytes.formats._table import SAMPLINGS
+
+    x_shift, y_shift = SAMPLINGS[row.sampling] if set(name) <= set("uv") else (0, 0)
+    match row.packing:
+        case "word":
+            return PlaneFormat(1, x_shift, y_shift, row.dtype)
+        case "pair":
+            return PlaneFormat(len(name) // 2, x_shift, y_shift, row.dtype, x_multiple=2)
+        case "":
+            return PlaneFormat(len(name), x_shift, y_shift, row.dtype)
 
 
 def _fourcc_text(code: int) -> str:
