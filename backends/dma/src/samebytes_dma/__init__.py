@@ -17,13 +17,12 @@ from samebytes.plugins import lazy_exports
 if TYPE_CHECKING:
     from ._abi import F_SEAL_FUTURE_WRITE
     from ._buffer import DMABuffer, DMAPlane
-    from ._context import DMA, DMAContext
+    from ._context import DMA, DMAContext, DMATensor
     from ._descriptor import exporter_of, is_dma_buf, seals_of
     from ._fences import export_sync_file, import_sync_file
     from ._kept import KeptMapping
     from ._mapping import lasting_mapping
     from ._modifiers import INVALID, LINEAR
-    from ._tensor import DMATensor
     from ._wrapping import frame_from_fds, frame_of_planes, frame_with_meta, from_fd
 
 __version__ = "0.1.0"
@@ -58,7 +57,7 @@ _HOME = {
     "DMABuffer": "._buffer",
     "DMAContext": "._context",
     "DMAPlane": "._buffer",
-    "DMATensor": "._tensor",
+    "DMATensor": "._context",
     "KeptMapping": "._kept",
     "export_sync_file": "._fences",
     "exporter_of": "._descriptor",

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from functools import partial
 from operator import index
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from samebytes import Fd, Storage
 from samebytes.errors import LayoutError, NativeError, UnsupportedObjectError
@@ -22,9 +22,17 @@ from ._modifiers import LINEAR, is_tiled, keeps_every_bit, modifier_name
 if TYPE_CHECKING:
     from samebytes import TensorInfo
 
-    from ._kept import KeptMapping
+__all__ = ["DMABuffer", "DMAPlane", "Kept", "check_row"]
 
-__all__ = ["DMABuffer", "DMAPlane", "check_row"]
+
+class Kept(Protocol):
+    """A KeptMapping, as the buffer that has one knows it."""
+
+    writable: bool
+
+    @property
+    def is_made(self) -> bool: ...
+    def of(self, buffer: DMABuffer) -> Storage: ...
 
 
 class DMABuffer:
@@ -40,7 +48,7 @@ class DMABuffer:
             device memory that was exported.
         mappable: False where the exporter says that the CPU cannot map the memory: then nothing
             tries.
-        kept: see below.
+        kept: a KeptMapping; see below.
 
     Attributes:
         size: in bytes.
@@ -64,7 +72,7 @@ class DMABuffer:
     readonly: bool
     is_dma_buf: bool
     mappable: bool
-    kept: KeptMapping | None
+    kept: Kept | None
     storage: Storage
 
     def __init__(
@@ -73,7 +81,7 @@ class DMABuffer:
         *,
         keep: object = None,
         mappable: bool = True,
-        kept: KeptMapping | None = None,
+        kept: Kept | None = None,
     ) -> None:
         found = examine(fd.fileno())
         wait = partial(wait_for_devices, fd) if found.dma_buf else None
@@ -101,7 +109,7 @@ class DMABuffer:
         readonly: bool,
         is_dma_buf: bool,
         mappable: bool,
-        kept: KeptMapping | None,
+        kept: Kept | None,
         storage: Storage,
     ) -> None:
         set_ = object.__setattr__

@@ -21,7 +21,7 @@ def samebytes_tensors() -> list[NativeSpec]:
     return [
         NativeSpec(
             native="samebytes_dma._buffer.DMAPlane",
-            wraps="samebytes_dma._tensor:DMATensor",
+            wraps="samebytes_dma._context:DMATensor",
             level="tensor",
         )
     ]

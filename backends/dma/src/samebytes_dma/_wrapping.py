@@ -14,9 +14,8 @@ from samebytes.formats import PlaneLayout, check_modifier
 from samebytes.plugins import joint_owner
 
 from ._buffer import DMABuffer, DMAPlane, check_row
-from ._context import DMA
+from ._context import DMA, DMATensor
 from ._modifiers import LINEAR, is_tiled
-from ._tensor import DMATensor
 
 __all__ = ["frame_from_fds", "frame_of_planes", "frame_with_meta", "from_fd"]
 
