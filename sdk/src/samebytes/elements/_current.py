@@ -6,13 +6,46 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from ._run import Run
-    from ._watch import Worker
+from ..errors import ElementError
 
 __all__ = ["CURRENT", "blocked", "is_stopping"]
+
+
+class Watch(Protocol):
+    """The watch of a run, as waits inside an element use it: see `_watch`."""
+
+    patience: float
+
+    def moves(self) -> bool: ...
+    def progress(self) -> int: ...
+    def where(self) -> str: ...
+
+
+class Journal(Protocol):
+    """The log of a run, as the elements of the run use it: see `_journal`."""
+
+    def failed(self, error: ElementError, *, goes_on: bool) -> None: ...
+    def took_long(self, meter: Any, nanoseconds: int) -> None: ...
+    def look(self, watch: Any) -> None: ...
+
+
+class Run(Protocol):
+    """A run, as the threads that work for it know it: see `_run`."""
+
+    stopping: bool
+
+    @property
+    def watch(self) -> Watch: ...
+    @property
+    def journal(self) -> Journal: ...
+
+
+class Worker(Protocol):
+    """A thread that serves an element: see `_watch`."""
+
+    waits: bool
 
 
 class _Current(threading.local):

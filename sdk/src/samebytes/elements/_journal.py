@@ -10,22 +10,17 @@ from typing import TYPE_CHECKING
 from .._core.owner.locks import Lock
 from .._log import logger
 from .._seen.text import counted
-from .._seldom import EVERY, Seldom
+from .._seldom import Seldom
 from ..errors import ElementError
+from ._statistics import LOOK_AFTER
 
 if TYPE_CHECKING:
-    from ._run import Run
     from ._statistics import Meter, Statistics
+    from ._watch import Watch
 
-__all__ = ["LOOK_AFTER", "SLOW", "Journal"]
+__all__ = ["Journal"]
 
 _log = logger()
-
-LOOK_AFTER = int(EVERY * 1e9)
-"""Nanoseconds between two looks at what was left out."""
-
-SLOW = 1_000_000_000
-"""Nanoseconds of one call after which an element counts as slow."""
 
 
 class Journal:
@@ -71,16 +66,18 @@ class Journal:
         else:
             _log.info("%s: did not start: %s", self._name, type(error).__name__)
 
-    def ended(self, run: Run, statistics: Statistics, how: str, signal_number: int | None) -> None:
+    def ended(
+        self, watch: Watch, statistics: Statistics, how: str, signal_number: int | None
+    ) -> None:
         """It has stopped.
 
         Args:
-            run: which it was.
+            watch: of the run.
             statistics: of all of it.
             how: a word.
             signal_number: of the signal that ended its streams, or None.
         """
-        self.look(run, last=True)
+        self.look(watch, last=True)
         if signal_number is not None:
             how = f"{how} by {signal.Signals(signal_number).name}"
         seconds = (time.perf_counter_ns() - self._began) / 1e9
@@ -115,11 +112,11 @@ class Journal:
         elif (more := self._seldom.may(("slow", meter.name))) is not None:
             _log.warning("%s: one call took %.1f s%s", meter.name, seconds, more)
 
-    def look(self, run: Run, *, last: bool = False) -> None:
+    def look(self, watch: Watch, *, last: bool = False) -> None:
         """Say what was left out since the last look, and which element is the slowest.
 
         Args:
-            run: the pipeline.
+            watch: of the run.
             last: it has stopped.
         """
         with self._looking:
@@ -128,10 +125,10 @@ class Journal:
             if past < LOOK_AFTER and not last:
                 return  # another thread has looked
             self._looked = now
-            dropped = {name: queue.dropped for name, queue in run.watch.inputs.items()}
-            if run.watch.output is not None:
-                dropped["the program"] = run.watch.output.dropped
-            busy = {stage.name: stage.meter.busy for stage in run.stages.values()}
+            dropped = {name: queue.dropped for name, queue in watch.inputs.items()}
+            if watch.output is not None:
+                dropped["the program"] = watch.output.dropped
+            busy = {meter.name: meter.busy for meter in watch.meters if not meter.waits}
             new = {name: count - self._dropped.get(name, 0) for name, count in dropped.items()}
             shares = {name: time_ - self._busy.get(name, 0) for name, time_ in busy.items()}
             self._dropped, self._busy = dropped, busy

@@ -229,7 +229,7 @@ class Running:
             try:
                 self._run.close(failed=failed, left=left)
             finally:
-                self._run.journal.ended(self._run, self.statistics(), how, self.stopped_by)
+                self._run.journal.ended(self._run.watch, self.statistics(), how, self.stopped_by)
         return left
 
     def __repr__(self) -> str:

@@ -12,15 +12,27 @@ from typing import TYPE_CHECKING, Any
 from .._core.owner.locks import Lock
 from .._counting import moved_here
 from .._seen.text import counted, table_as_html
+from .._seldom import EVERY
 from ..errors import UnknownNameError
 from ._current import CURRENT
-from ._journal import LOOK_AFTER, SLOW
 
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["Arrivals", "ElementStatistics", "Latency", "Meter", "Statistics"]
+__all__ = [
+    "LOOK_AFTER",
+    "SLOW",
+    "Arrivals",
+    "ElementStatistics",
+    "Latency",
+    "Meter",
+    "Statistics",
+]
 
+LOOK_AFTER = int(EVERY * 1e9)
+"""Nanoseconds between two looks of the journal at what was left out."""
+SLOW = 1_000_000_000
+"""Nanoseconds of one call after which an element counts as slow."""
 _KEPT = 2048
 """Durations that are kept of each element: percentiles are of the latest ones."""
 
@@ -188,7 +200,6 @@ class Meter:
     __slots__ = (
         "_counting",
         "_look_at",
-        "_waits",
         "busy",
         "converted",
         "copied",
@@ -200,11 +211,12 @@ class Meter:
         "latest",
         "lost",
         "name",
+        "waits",
     )
 
     def __init__(self, name: str, *, waits: bool = False) -> None:
         self.name = name
-        self._waits = waits
+        self.waits = waits
         self._look_at = time.perf_counter_ns() + LOOK_AFTER
         self._counting = Lock()
         self.busy = 0
@@ -246,12 +258,12 @@ class Meter:
     def _notice(self, now: int, took: int) -> None:
         """Have the journal of the run say what is slow or left out."""
         run = CURRENT.run
-        if run is not None and took > SLOW and not self._waits:
+        if run is not None and took > SLOW and not self.waits:
             run.journal.took_long(self, took)
         if now > self._look_at:
             self._look_at = now + LOOK_AFTER
             if run is not None:
-                run.journal.look(run)
+                run.journal.look(run.watch)
 
     def copies(self, copied: int) -> None:
         """So many bytes were copied before a call."""
