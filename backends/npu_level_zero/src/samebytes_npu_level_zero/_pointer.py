@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
-from samebytes import Storage, TensorInfo
+from samebytes import Context, Storage, TensorInfo
 from samebytes.errors import LayoutError, NotHostVisibleError, UnsupportedObjectError
 from samebytes.plugins import array_in
 
 from ._allocation import Allocation
 from ._usm import Kind, kind_name
-
-if TYPE_CHECKING:
-    from ._context import LevelZeroContext
 
 __all__ = ["USMPointer", "check_fits", "whole"]
 
@@ -41,7 +38,7 @@ class USMPointer:
 
     def __init__(
         self,
-        context: LevelZeroContext,
+        context: Context,
         allocation: Allocation,
         address: int,
         info: TensorInfo,

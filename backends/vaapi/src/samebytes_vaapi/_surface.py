@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from samebytes import Access, ImageInfo, Storage, TensorInfo
+from samebytes import Access, Context, ImageInfo, Storage, TensorInfo
 
 from ._display import NativeDisplay
-
-if TYPE_CHECKING:
-    from ._context import VAAPIContext
 
 __all__ = ["SurfaceHandle", "VAPlane", "VASurface"]
 
@@ -37,7 +34,7 @@ class VASurface:
     """A VASurfaceID, and what keeps it valid. `VAAPIContext.surface` makes one of a bare id.
 
     Attributes:
-        context: of the display that it is a surface of.
+        context: the VAAPIContext of the display that it is a surface of.
         id: the VASurfaceID.
         image: format and size of the picture. The surface itself may be larger.
         storage: its owner; the surface lives as long as this object, which holds it.
@@ -45,7 +42,7 @@ class VASurface:
             package's edges.
     """
 
-    context: VAAPIContext
+    context: Context
     id: int
     image: ImageInfo
     storage: Storage
