@@ -16,6 +16,7 @@ import pytest
 
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 from samebytes_openvino import InferQueue, InferRequest
+from samebytes_openvino._request._callbacks import trampoline
 
 from .models import DEVICES, LONG, first_of, full, until
 
@@ -166,6 +167,22 @@ def test_errors_of_a_callback_are_reported(model: Any, reported: list[BaseExcept
         assert request.wait()
     assert [str(error) for error in reported] == ["mine", "mine"]
     assert first_of(request) == 2
+
+
+def test_an_error_that_somebody_keeps_does_not_keep_the_callback() -> None:
+    """A request waits at its end until OpenVINO has dropped the callback."""
+
+    class Failing:
+        def completed(self) -> None:
+            raise ValueError("mine")
+
+    inference = Failing()
+    called = trampoline(inference)
+    alive = weakref.ref(called)
+    with pytest.raises(ValueError, match="mine") as kept:
+        called(None)
+    del called
+    assert alive() is None, kept
 
 
 def test_inputs_and_outputs_live_until_the_callback_has_returned(model: Any) -> None:

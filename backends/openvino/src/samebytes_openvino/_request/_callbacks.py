@@ -15,6 +15,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 __all__ = ["calling_back", "disarm", "in_callback", "report", "retire", "trampoline"]
@@ -51,16 +52,16 @@ def trampoline(inference: Completes) -> Callable[[object], None]:
     """A callback for OpenVINO that does not keep `inference`, which holds the native request.
 
     The garbage collector does not see OpenVINO's reference to the callback, so a strong reference
-    to `inference` would keep the request forever.
+    to `inference` would keep the request forever. It is a partial, since errors that a user's
+    callback raises keep frames, and these functions: `disarm` would wait for them.
     """
-    alive = weakref.ref(inference)
+    return partial(_ended, weakref.ref(inference))
 
-    def ended(_userdata: object) -> None:
-        found = alive()
-        if found is not None:
-            found.completed()
 
-    return ended
+def _ended(alive: Callable[[], Completes | None], _userdata: object) -> None:
+    found = alive()
+    if found is not None:
+        found.completed()
 
 
 def disarm(native: Any, called: Callable[[], object]) -> None:
