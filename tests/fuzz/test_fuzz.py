@@ -15,7 +15,7 @@ from .machine import Machine, WrongBytesError
 from .running import KINDS, Finding, fuzz, grew, new_seed
 
 _SEEDS = {"steps": 30, "interrupts": 12, "threads": 20}
-_SECONDS_OF_NEW_SEEDS = 60
+_SECONDS_OF_NEW_SEEDS = 25
 
 
 @pytest.mark.usefixtures("devices")
@@ -27,7 +27,7 @@ def test_no_finding(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("devices")
 def test_new_seeds(pytestconfig: pytest.Config, capsys: pytest.CaptureFixture[str]) -> None:
-    """About a minute of seeds that no run had before, where a run is strict."""
+    """Some seconds of seeds that no run had before, where a run is strict."""
     if not pytestconfig.pluginmanager.hasplugin("samebytes_strict"):
         pytest.skip("only in strict runs, since each has other seeds: python3 dev.py fuzz")
     first = new_seed()

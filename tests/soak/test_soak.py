@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A minute of the soak of pipelines; longer by hand: python3 dev.py soak --seconds 1800."""
+"""Some seconds of the soak of pipelines; longer by hand: python3 dev.py soak --seconds 1800."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from samebytes import metadata
 
 from .pipelines import Report, _check_flat, _out_of_order, soak
 
-SECONDS = float(os.environ.get("SAMEBYTES_SOAK_SECONDS", "60"))
+SECONDS = float(os.environ.get("SAMEBYTES_SOAK_SECONDS", "25"))
 LONGEST_END = 600
 """Seconds for what comes before and after: less, unless it hangs."""
 
