@@ -289,6 +289,9 @@ def _text(node: ast.expr, constants: Mapping[str, str]) -> str:
         return _text(node.left, constants) + _text(node.right, constants)
     if isinstance(node, ast.List | ast.Tuple):
         return ", ".join(_text(item, constants) for item in node.elts)
+    if isinstance(node, ast.Call) and _placeholder(node.func) == "counted":
+        number, noun = node.args
+        return f"{_text(number, constants)} {_text(noun, constants)}s"
     return "{" + _placeholder(node) + "}"
 
 

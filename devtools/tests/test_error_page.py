@@ -22,6 +22,8 @@ class LayoutError(SamebytesError):
 def failed(name, rows):
     if rows:
         return LayoutError(f"{name!r} has {len(rows)} rows: " + _ADVICE)
+    if len(rows) < 2:
+        raise LayoutError(f"only {counted(len(rows), 'row')}")
     raise LayoutError(str(name))
 
 def other():
@@ -34,7 +36,8 @@ def test_messages_are_found_by_class_and_distribution() -> None:
 
     assert list(found.classes) == ["SamebytesError", "LayoutError"]
     assert found.classes["LayoutError"].summary == "A layout."
-    assert found.messages == {"LayoutError": {"toy": {"{name} has {rows} rows: close it first"}}}
+    texts = {"{name} has {rows} rows: close it first", "only {rows} rows"}
+    assert found.messages == {"LayoutError": {"toy": texts}}
 
 
 def test_every_class_has_a_template_if_it_needs_one() -> None:

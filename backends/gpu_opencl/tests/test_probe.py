@@ -11,6 +11,7 @@ from typing import Any
 import pyopencl as cl
 import pytest
 
+from samebytes.plugins import advice_to_open
 from samebytes_gpu_opencl import _probe
 from samebytes_gpu_opencl._probe import probe
 
@@ -70,12 +71,25 @@ class Platform:
         raise cl.RuntimeError("DEVICE_NOT_FOUND")
 
 
-def test_a_platform_without_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_platform_without_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cl, "get_platforms", lambda: [Platform()])
+    monkeypatch.setattr(_probe, "_NODES", tmp_path)
+    (tmp_path / "renderD128").touch()
     result = probe()
     assert not result.usable
     assert "Some Driver" in result.reason
-    assert "render" in result.hint
+    assert result.hint == "check that the device is there: ls -l /dev/dri"
+
+
+def test_a_node_that_the_user_may_not_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cl, "get_platforms", lambda: [Platform()])
+    monkeypatch.setattr(_probe, "_NODES", tmp_path)
+    for name in ("card0", "renderD128", "renderD129"):
+        (tmp_path / name).touch()
+    ours = str(tmp_path / "renderD129")
+    # Root, as whom tests may run, may open all.
+    monkeypatch.setattr("os.access", lambda node, mode: str(node) != ours)
+    assert probe().hint == advice_to_open(ours)
 
 
 def test_the_loader_that_others_need(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,7 +139,7 @@ def test_a_copy_must_be_allowed(address: str) -> None:
 
 def test_no_readers_come(address: str) -> None:
     sink = el.create("ring.sink", address, readers=1, timeout=0.05)
-    with pytest.raises(ElementError, match=r"'ring.sink'.*0 of 1 readers joined"):
+    with pytest.raises(ElementError, match=r"'ring.sink'.*0 of 1 reader joined"):
         el.Pipeline(pictures(1, "dma:memfd"), sink).run()
 
 
@@ -292,12 +292,12 @@ def test_how_much_of_others_a_sink_remembers_and_how_many_read(address: str) -> 
     sink.open(None)
     sink.ring.timeout = 20
     reader = join(sink.ring)
-    with pytest.raises(RingRefusedError, match="1 readers already, which is its limit"):
+    with pytest.raises(RingRefusedError, match="1 reader already, which is its limit"):
         join(sink.ring)
     sink.ring.timeout = 0.05
     first, second = pictures(2, "dma:memfd")
     sink.write(first)
-    with pytest.raises(RingTimeoutError, match="all 1 slots are in use"):
+    with pytest.raises(RingTimeoutError, match="no slot of 1 is free"):
         sink.write(second)
     reader.close()
     sink.close()

@@ -58,7 +58,7 @@ def test_a_slot_is_not_filled_again_while_a_reader_or_the_writer_has_it() -> Non
         first = reader.read()
         array = first.map("cpu").planes[0].native
         ours = writer.acquire()
-        with pytest.raises(RingTimeoutError, match="all 2 slots are in use") as caught:
+        with pytest.raises(RingTimeoutError, match="no slot of 2 is free") as caught:
             writer.acquire()
         assert "this process holds 1 of the slots" in str(caught.value)
         del first

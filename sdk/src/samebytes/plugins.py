@@ -53,6 +53,7 @@ from ._plugins.specs import (
     ProtocolSpec,
 )
 from ._secrets import without_secrets, without_secrets_in
+from ._seen.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,6 +97,7 @@ __all__ = [
     "check_access",
     "check_dlpack_request",
     "count_copy",
+    "counted",
     "data_address",
     "deferred",
     "entry_points",

@@ -135,7 +135,10 @@ def test_what_is_not_there(file: str, capsys: Capture, place: str, words: str) -
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("import os; os.environ['CAMERA_OF_NOBODY']", "line 3: KeyError: 'CAMERA_OF_NOBODY'"),
+        (
+            "import os; os.environ['CAMERA_OF_NOBODY']",
+            "line 3: the environment variable CAMERA_OF_NOBODY, which is read there, is not set",
+        ),
         ("def pipeline(): return {}['a']", "line 3: KeyError: 'a'"),
         ("pipeline = =", "line 3: SyntaxError: invalid syntax"),
         ("def pipeline(): el.create('none.such')", "unknown element 'none.such'"),

@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from samebytes.plugins import ProbeResult
+from samebytes.plugins import ProbeResult, advice_to_open
 
 __all__ = ["driver_files", "probe", "trouble_with"]
 
 _VENDORS = Path("/etc/OpenCL/vendors")
+_NODES = Path("/dev/dri")
 _LOADER = "libOpenCL.so.1"
 _DRIVERS = (
     "Intel GPU: apt install intel-opencl-icd; CPU: apt install pocl-opencl-icd; NVIDIA and AMD: "
@@ -46,8 +47,7 @@ def probe() -> ProbeResult:
         return ProbeResult(
             usable=False,
             reason=f"the driver ({details['platforms']}) finds no device",
-            hint="check that the device is there and that you may open it: ls -l /dev/dri, and "
-            "sudo usermod -aG render $USER",
+            hint=_permission() or "check that the device is there: ls -l /dev/dri",
             details=details,
         )
     details["devices"] = ", ".join(names)
@@ -63,6 +63,12 @@ def _devices(platform: Any) -> list[Any]:
         return list(platform.get_devices())
     except pyopencl.Error:  # a driver without its device says DEVICE_NOT_FOUND
         return []
+
+
+def _permission() -> str:
+    """Return how to open the first node of a GPU that the user may not open; "" if none is so."""
+    nodes = sorted(_NODES.glob("renderD*"))
+    return next((advice_to_open(n) for n in nodes if not os.access(n, os.R_OK | os.W_OK)), "")
 
 
 def _no_platform(error: str, details: dict[str, str]) -> ProbeResult:

@@ -15,7 +15,7 @@ from samebytes.errors import (
     LayoutError,
     UnsupportedObjectError,
 )
-from samebytes.plugins import count_copy
+from samebytes.plugins import count_copy, counted
 
 from ._abi.constants import CommandQueueGroupPropertyFlag, CommandQueueMode
 from ._abi.structures import ze_command_queue_desc_t, ze_command_queue_group_properties_t
@@ -57,7 +57,7 @@ def copy(target: Tensor, source: Tensor) -> None:
     nbytes = _dense(to)
     if nbytes != _dense(origin):
         raise LayoutError(
-            f"copy() of {origin.info.nbytes} bytes into a tensor of {nbytes}: both must "
+            f"copy() of {counted(origin.info.nbytes, 'byte')} into a tensor of {nbytes}: both must "
             "be of one size"
         )
     start, first = to.native.address, origin.native.address
@@ -97,8 +97,8 @@ def fill(target: Tensor, pattern: bytes | int) -> None:
     size = len(unit)
     if not size or size & (size - 1) or nbytes % size:
         raise LayoutError(
-            f"fill() of {nbytes} bytes with a pattern of {size}: its size must be a power of two "
-            "that divides the tensor's"
+            f"fill() of {counted(nbytes, 'byte')} with a pattern of {size}: its size must be a "
+            "power of two that divides the tensor's"
         )
     if nbytes:
         with _commands(to) as (native, commands, largest):

@@ -7,6 +7,7 @@ import mmap
 
 from samebytes import Fd, Storage
 from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import counted
 
 from . import _system
 from ._abi.constants import ExternalMemoryType, MemoryType
@@ -57,7 +58,9 @@ def import_nt_handle(
     """
     require_windows()
     if handle <= 0 or nbytes <= 0:
-        raise LayoutError(f"NT handle {handle:#x} of {nbytes} bytes: both must be positive")
+        raise LayoutError(
+            f"NT handle {handle:#x} of {counted(nbytes, 'byte')}: both must be positive"
+        )
     extension = ze_external_memory_import_win32_handle_t(
         flags=ExternalMemoryType.OPAQUE_WIN32, handle=handle
     )

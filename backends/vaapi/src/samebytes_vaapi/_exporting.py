@@ -10,6 +10,7 @@ from typing import NamedTuple
 from samebytes import Access, Fd
 from samebytes.errors import LayoutError
 from samebytes.formats import DRM_FORMAT_MOD_INVALID
+from samebytes.plugins import counted
 
 from ._abi import constants as va
 from ._abi.structures import VADRMPRIMESurfaceDescriptor
@@ -93,7 +94,9 @@ def _numbers(descriptor: VADRMPRIMESurfaceDescriptor) -> list[int]:
         raise LayoutError(f"the driver exported {count} objects, not 1 to {_MOST_OBJECTS}")
     numbers = [o.fd for o in descriptor.objects[:count]]
     if len({number for number in numbers if number >= 0}) != count:
-        raise LayoutError(f"the driver exported {count} objects with descriptors {numbers}")
+        raise LayoutError(
+            f"the driver exported {counted(count, 'object')} with descriptors {numbers}"
+        )
     return numbers
 
 
@@ -119,8 +122,8 @@ def _layout(
     planes = len(image.format.planes)
     if len(places) != planes or any(place.object >= count for place in places):
         raise LayoutError(
-            f"{image} has {planes} planes, but the driver exported {len(places)} in {count} "
-            "objects: compressed surfaces have more, and cannot be shared"
+            f"{image} has {counted(planes, 'plane')}, but the driver exported {len(places)} in "
+            f"{counted(count, 'object')}: compressed surfaces have more, and cannot be shared"
         )
     if any(o.modifier == DRM_FORMAT_MOD_INVALID for o in objects):
         # Older drivers keep the tiling to themselves: read as rows, tiles would be wrong numbers.

@@ -12,6 +12,7 @@ import numpy as np
 from samebytes import ImageInfo, Storage
 from samebytes.errors import LayoutError
 from samebytes.formats import PlaneLayout
+from samebytes.plugins import counted
 
 from ._abi import constants as va
 from ._abi.structures import VAImage, VAImageFormat
@@ -178,7 +179,8 @@ def _layouts(image: VAImage, picture: ImageInfo) -> tuple[PlaneLayout, ...]:
     count = len(picture.format.planes)
     if image.num_planes != count:
         raise LayoutError(
-            f"{picture} has {count} planes, but the driver's image has {image.num_planes}"
+            f"{picture} has {counted(count, 'plane')}, but the driver's image has "
+            f"{image.num_planes}"
         )
     layouts = picture.plane_layouts(image.pitches[:count], image.offsets[:count])
     end = max(p.offset + p.span for p in layouts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -83,9 +84,22 @@ def _named_lines() -> Iterator[None]:
         if not outside:
             raise
         line = next(one.lineno for one in reversed(frames) if one.filename == outside[0])
+        if isinstance(error, KeyError) and _raised_by_environ(error):
+            raise UnsupportedObjectError(
+                f"{outside[0]}, line {line}: the environment variable {error.args[0]}, which is "
+                "read there, is not set"
+            ) from error
         raise UnsupportedObjectError(
             f"{outside[0]}, line {line}: {type(error).__name__}: {error}"
         ) from error
+
+
+def _raised_by_environ(error: KeyError) -> bool:
+    """True if it comes out of `os.environ`: its code is the last in the traceback."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and at.tb_frame.f_globals is vars(os)
 
 
 def _module(place: str) -> ModuleType:

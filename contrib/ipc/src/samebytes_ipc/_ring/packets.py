@@ -7,6 +7,8 @@ import struct
 from fractions import Fraction
 from typing import NamedTuple
 
+from samebytes.plugins import counted
+
 from .._errors import MessageError
 from .._wire.message import MAX_BODY, shown
 
@@ -238,7 +240,9 @@ def unpack_leave(packet: bytes) -> list[int]:
     count = _number(packet, packet[: _NUMBER.size], "leave", MAX_SLOTS + 1)
     numbers = packet[_NUMBER.size :]
     if len(numbers) != count * _SEQUENCE.size:
-        raise MessageError("leave", f"announces {count} frames, and has {len(numbers)} bytes")
+        raise MessageError(
+            "leave", f"announces {counted(count, 'frame')}, and has {counted(len(numbers), 'byte')}"
+        )
     return [number for (number,) in _SEQUENCE.iter_unpack(numbers)]
 
 
@@ -271,13 +275,13 @@ def _greeting(packet: bytes, kind: int) -> int:
 
 def _exactly(packet: bytes, nbytes: int, what: str) -> bytes:
     if len(packet) != nbytes:
-        raise MessageError(what, f"has {len(packet)} bytes, not {nbytes}")
+        raise MessageError(what, f"has {counted(len(packet), 'byte')}, not {nbytes}")
     return packet
 
 
 def _number(packet: bytes, head: bytes, what: str, end: int) -> int:
     if len(head) != _NUMBER.size:
-        raise MessageError(what, f"ends after {len(packet)} bytes")
+        raise MessageError(what, f"ends after {counted(len(packet), 'byte')}")
     number = int(_NUMBER.unpack(head)[1])
     if number >= end:
         raise MessageError(what, f"has the number {number}, which must be at most {end - 1}")

@@ -171,7 +171,7 @@ class Pool:
             found,
             seconds,
             lambda: RingTimeoutError(
-                f"all {len(slots)} slots are in use, and none came back in {seconds:g} s: "
+                f"no slot of {len(slots)} is free, and none came back in {seconds:g} s: "
                 f"{self.who()}; drop frames that are kept, or copy them",
                 self.holders(),
             ),

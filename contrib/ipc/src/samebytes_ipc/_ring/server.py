@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from samebytes import Fd
-from samebytes.plugins import deferred
+from samebytes.plugins import counted, deferred
 
 from .._errors import MessageError, RingRefusedError
 from .._inherited import hold_on
@@ -332,7 +332,7 @@ class Server:
         taking_part = len(self.readers)
         if taking_part >= self._most_readers:
             raise RingRefusedError(
-                f"the ring has {taking_part} readers already, which is its limit"
+                f"the ring has {counted(taking_part, 'reader')} already, which is its limit"
             )
         if reader.pidfd is not None:
             self._by_number[reader.pidfd.fileno()] = reader

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from samebytes import Frame, FrameMeta, ImageFormat, Tensor
 from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import count_copy, in_forked_child
+from samebytes.plugins import count_copy, counted, in_forked_child
 from samebytes_dma import DMAContext
 
 from .._errors import MessageError, RingTimeoutError
@@ -275,7 +275,8 @@ class RingWriter:
             found,
             seconds,
             lambda: RingTimeoutError(
-                f"{len(self._server.joined())} of {readers} readers joined within {seconds:g} s"
+                f"{len(self._server.joined())} of {counted(readers, 'reader')} joined within "
+                f"{seconds:g} s"
             ),
         )
 
