@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 from functools import partial
@@ -15,7 +16,7 @@ import samebytes
 import samebytes_ipc
 from samebytes import Frame
 
-__all__ = ["DROPS", "OPERATIONS", "Operation", "WrongBytesError"]
+__all__ = ["DROPS", "OPERATIONS", "STRUCK_TOO", "Operation", "WrongBytesError"]
 
 Operation = Callable[[], None]
 
@@ -92,6 +93,27 @@ def _share(node: str, target: str) -> Operation:
     return run
 
 
+def _import(node: str, target: str) -> Operation:
+    def run() -> None:
+        with _frame(node) as frame:
+            _fill(frame, 5)
+            with frame.map(target, "r") as shared:
+                _check(shared, 5)
+
+    return run
+
+
+def _pass_on_descriptors() -> Operation:
+    frame: Any = _frame("dma")
+    buffer = frame.planes[0].native.buffer
+
+    def run() -> None:
+        with buffer.dup() as fd:
+            os.close(fd.dup().detach())
+
+    return run
+
+
 def _copy(node: str, target: str) -> Operation:
     frame = _frame(node)
     _fill(frame, 6)
@@ -152,6 +174,17 @@ def _drop(node: str) -> Operation:
 
 DROPS = {f"drop {node}": partial(_drop, node) for node in _NODES}
 """Each order in which a frame, a mapping and its arrays can be dropped; under valgrind, for one."""
+STRUCK_TOO: dict[str, Callable[[], Operation]] = {
+    **{
+        f"import dma -> {node}": partial(_import, "dma", node)
+        for node in ("opencl", "level_zero", "vaapi", "openvino:GPU")
+    },
+    "allocate ffmpeg:VAAPI": partial(_allocate, "ffmpeg:VAAPI"),
+    "descriptors dma": _pass_on_descriptors,
+    "copy cpu -> vaapi": partial(_copy, "cpu", "vaapi"),
+}
+"""What is struck at random moments besides: imports of new memory, which OPERATIONS finds in caches
+after the first time, and others that reach more sites."""
 OPERATIONS: dict[str, Callable[[], Operation]] = {
     **{f"allocate {node}": partial(_allocate, node) for node in _NODES},
     **{f"map {node}": partial(_map, node) for node in _NODES},

@@ -114,15 +114,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="instead: exceptions of a signal handler, and faults, at random moments",
     )  # fmt: skip
     parser.add_argument("--strike", help=argparse.SUPPRESS)
-    parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, help="of --random: begin with this one")
+    parser.add_argument("--before", type=json.loads, default={}, help=argparse.SUPPRESS)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--leave-out", type=json.loads, default=[], help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.strike:
-        print(json.dumps(strike_one(options.strike, options.seed, options.random)), flush=True)
+        struck = strike_one(options.strike, options.seed or 0, options.random, options.before)
+        print(json.dumps(struck), flush=True)
         return 0
     if options.random:
-        return run_children(options.random, options.only)
+        return run_children(options.random, options.only, options.seed)
     if options.child:
         _child(options.child, options.repeats, options.leave_out)
         return 0

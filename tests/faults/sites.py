@@ -9,7 +9,7 @@ from importlib import import_module
 from types import CodeType
 from typing import Any
 
-__all__ = ["OFTEN", "SITES", "codes_of_sites", "sites_table"]
+__all__ = ["OFTEN", "SITES", "codes_of_sites", "function_at", "names_of_sites", "sites_table"]
 
 OFTEN = 100
 """How many strikes of each site an hour must have."""
@@ -75,7 +75,6 @@ SITES: dict[str, tuple[str, ...]] = {
         f"{_OWNER}.loans:Loan.fill",
         f"{_OWNER}.loans:Loan.done",
         "samebytes._aside:Aside.call",
-        "samebytes.elements._channel:Port.put",
         "samebytes.elements._channel:Channel.get",
         f"{_RING}.writer:RingWriter.send",
         f"{_RING}.server:Server.offer",
@@ -86,7 +85,19 @@ SITES: dict[str, tuple[str, ...]] = {
         f"{_AV}._loans:put",
     ),
 }
-"""By what is done, the functions that do it."""
+"""By what is done, the functions that do it in the main thread, where Python runs signal handlers:
+Port.put of a pipeline is called in threads of its own alone."""
+
+
+def function_at(place: str) -> Any:
+    """What "module:name" is."""
+    module, _, path = place.partition(":")
+    return reduce(getattr, path.split("."), import_module(module))
+
+
+def names_of_sites() -> list[str]:
+    """Each site as "what it does: where"."""
+    return [f"{what}: {place}" for what, places in SITES.items() for place in places]
 
 
 def codes_of_sites() -> dict[CodeType, str]:
@@ -94,9 +105,7 @@ def codes_of_sites() -> dict[CodeType, str]:
     found = {}
     for what, places in SITES.items():
         for place in places:
-            module, _, path = place.partition(":")
-            function: Any = reduce(getattr, path.split("."), import_module(module))
-            found[function.__code__] = f"{what}: {place}"
+            found[function_at(place).__code__] = f"{what}: {place}"
     return found
 
 
@@ -107,8 +116,7 @@ def sites_table(strikes: Counter[str], *, unstruck_too: bool = True) -> str:
         strikes: how many each had, by the names of `codes_of_sites`.
         unstruck_too: show the ones that had none.
     """
-    names = [f"{what}: {place}" for what, places in SITES.items() for place in places]
-    names = [name for name in names if unstruck_too or strikes[name]]
+    names = [name for name in names_of_sites() if unstruck_too or strikes[name]]
     rows = sorted(names, key=lambda name: -strikes[name])
     seldom = [name for name in rows if strikes[name] < OFTEN]
     lines = [f"{strikes[name]:8} {name}" for name in rows]

@@ -2,7 +2,8 @@
 """Exceptions of a signal handler at random moments of samebytes' code, and where they came.
 
 Real signals, so they come where CPython looks for them. A handler that finds the main thread in
-other code waits until it is in samebytes'.
+other code waits until it is in samebytes'. A signal that a section of deferred() notes counts where
+it came, and raises at the end of the section.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
+
+from samebytes.plugins import deferred
 
 from .sites import codes_of_sites
 
 __all__ = ["Striker", "Struck"]
 
-_AGAIN_SECONDS = 2e-4
+_AGAIN_SECONDS = 5e-5  # the shortest sites take less than a microsecond
 
 
 class Struck(KeyboardInterrupt):
@@ -37,23 +41,35 @@ class Striker:
         functions: how often it raised, by the innermost function of samebytes.
         sites: the same by the innermost site: see `sites`.
         in_finalizers: how many exceptions Python lost, since they came in one.
+
+    Args:
+        rng: of the moments after the first in a block.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rng: random.Random) -> None:
         self.armed = self.struck = False
         self.functions = Counter[str]()
         self.sites = Counter[str]()
         self.seen: set[str] = set()
-        self._wanted: str | None = None
+        self._rng = rng
+        self._wanted = self._noted = None  # type: str | None
         self.in_finalizers = 0
         self._codes = codes_of_sites()
         self._before = signal.signal(signal.SIGALRM, self._strike)
         self._hook, sys.unraisablehook = sys.unraisablehook, self._report
+        self._note = note = deferred._note
+
+        def see(section: deferred, number: int, frame: Any) -> None:
+            self._noted = self._places(frame)[1]
+            note(section, number, frame)
+
+        deferred._note = see  # type: ignore[method-assign, assignment]
 
     def end(self) -> None:
         """Let signals and finalizers be handled as before."""
         signal.signal(signal.SIGALRM, self._before)
         sys.unraisablehook = self._hook
+        deferred._note = self._note  # type: ignore[method-assign]
 
     @contextmanager
     def within(self, seconds: float, site: str | None = None) -> Iterator[None]:
@@ -76,12 +92,9 @@ class Striker:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _strike(self, _: int, frame: FrameType | None) -> None:
-        innermost = site = None
-        while self.armed and frame is not None:
-            if frame.f_globals.get("__name__", "").startswith("samebytes"):
-                innermost = innermost or frame
-                site = site or self._codes.get(frame.f_code)
-            frame = frame.f_back
+        innermost, site = self._places(frame)
+        noted, self._noted = self._noted, None
+        site = noted or site
         if site is not None:
             self.seen.add(site)
         if innermost is not None and self._wanted in (None, site):
@@ -94,8 +107,18 @@ class Striker:
             raise Struck
         if self.armed:
             signal.setitimer(
-                signal.ITIMER_REAL, random.uniform(_AGAIN_SECONDS / 10, _AGAIN_SECONDS)
+                signal.ITIMER_REAL, self._rng.uniform(_AGAIN_SECONDS / 10, _AGAIN_SECONDS)
             )
+
+    def _places(self, frame: FrameType | None) -> tuple[FrameType | None, str | None]:
+        """The innermost frame of samebytes, and the innermost site."""
+        innermost = site = None
+        while self.armed and frame is not None and site is None:
+            if frame.f_globals.get("__name__", "").startswith("samebytes"):
+                innermost = innermost or frame
+                site = self._codes.get(frame.f_code)
+            frame = frame.f_back
+        return innermost, site
 
     def _report(self, seen: sys.UnraisableHookArgs) -> None:
         if seen.exc_type is Struck:

@@ -18,36 +18,23 @@ from openvino import opset13 as ops
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes.errors import UnsupportedObjectError
 from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
 from samebytes_openvino import InferQueue, compile_model
 from samebytes_softdevices import fail_call
 
-from .operations import OPERATIONS
+from .operations import OPERATIONS, STRUCK_TOO, Operation
 from .owed import owed
+from .short_lived import AsideCalls, Joining
+from .subject import LONG, Other, Subject
 
-__all__ = ["SUBJECTS", "Mapping", "Subject"]
+__all__ = ["SUBJECTS", "Repeated"]
 
-_LONG = 30
 _SLOTS = 4
 
 
-class Subject:
-    """Something that is used again and again, with another thread that uses it too."""
-
-    def work(self) -> None:
-        """Use it. An exception of a signal handler may come anywhere in here."""
-        raise NotImplementedError
-
-    def check(self) -> None:
-        """See that nothing is lost, stuck or wrong; nothing is raised in here from outside."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """End the other thread."""
-
-
-class Mapping(Subject):
-    """One of OPERATIONS: allocate, map, share, copy, derive, send.
+class Repeated(Subject):
+    """An operation: allocate, map, share, copy, derive, send.
 
     Attributes:
         leaked: how many things of each kind were taken and not given back since it was made.
@@ -55,8 +42,8 @@ class Mapping(Subject):
             things of different kinds.
     """
 
-    def __init__(self, name: str) -> None:
-        self.work = OPERATIONS[name]()  # type: ignore[method-assign]
+    def __init__(self, make: Callable[[], Operation]) -> None:
+        self.work = make()  # type: ignore[method-assign]
         for _ in range(3):  # caches and pools fill
             self.work()
         self._earlier = Counter[str]()
@@ -77,7 +64,7 @@ class Mapping(Subject):
     def check(self) -> None:
         thread = threading.Thread(target=self.work, daemon=True)
         thread.start()
-        thread.join(_LONG)
+        thread.join(LONG)
         assert not thread.is_alive(), "another thread hangs, as where a lock is held"
         self.work()
         now = self._owed()
@@ -87,36 +74,6 @@ class Mapping(Subject):
         assert min(now.values()) >= 0, f"given back twice: {now}"
 
 
-class _Other:
-    """A thread that repeats something until it is stopped, and can be paused."""
-
-    def __init__(self, once: Callable[[], None]) -> None:
-        self._once = once
-        self._over = False
-        self._failed: list[BaseException] = []
-        self.turn = threading.Lock()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            while not self._over:
-                with self.turn:
-                    self._once()
-        except BaseException as error:
-            self._failed.append(error)
-
-    def check(self) -> None:
-        if self._failed:
-            raise self._failed[0]
-
-    def stop(self) -> None:
-        self._over = True
-        self._thread.join(_LONG)
-        assert not self._thread.is_alive(), "the other thread hangs"
-        self.check()
-
-
 class Ring(Subject):
     """A writer, a reader in this thread, and one in another thread."""
 
@@ -124,7 +81,7 @@ class Ring(Subject):
         self._writer = RingWriter(format="GRAY8", width=64, height=16, slots=_SLOTS, timeout=5)
         self._reader, self._others = self._join(), self._join()
         self._number = 0
-        self._other = _Other(self._read_there)
+        self._other = Other(self._read_there)
 
     def _join(self) -> RingReader:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -152,7 +109,7 @@ class Ring(Subject):
         self._writer.serve()
 
     def check(self) -> None:
-        until = time.monotonic() + _LONG
+        until = time.monotonic() + LONG
         while True:
             self._writer.serve()
             with suppress(RingTimeoutError):
@@ -188,9 +145,9 @@ class Pool(Subject):
     def __init__(self) -> None:
         cpu = sb.context("cpu")
         self._pool = el.FramePool(
-            lambda: cpu.allocate_frame("GRAY8", 64, 16), maximum=_SLOTS, timeout=_LONG
+            lambda: cpu.allocate_frame("GRAY8", 64, 16), maximum=_SLOTS, timeout=LONG
         )
-        self._other = _Other(lambda: self._use(3))
+        self._other = Other(lambda: self._use(3))
 
     def _use(self, value: int) -> None:
         frame = self._pool.acquire()
@@ -255,7 +212,7 @@ class Pipeline(Subject):
         self.work()
         for thread in threading.enumerate():
             if thread.name.startswith("samebytes"):
-                thread.join(_LONG)
+                thread.join(LONG)
         assert threading.active_count() <= self._threads, threading.enumerate()
 
 
@@ -270,10 +227,12 @@ class Queue(Subject):
         self._input = sb.context("cpu").allocate((1, 4096), "float32")
         self._input.native[...] = 1
         self.work()
-        self._other = _Other(self.work)
+        self._other = Other(self.work)
 
     def work(self) -> None:
         self._queue.start_async(self._input)
+        with suppress(UnsupportedObjectError):
+            self._queue.start_async(object())  # the request is given back
         self._queue.start_async(self._input)
         self._queue.wait_all()
 
@@ -292,8 +251,10 @@ class Queue(Subject):
 
 
 SUBJECTS: dict[str, Callable[[], Subject]] = {
-    **{name: partial(Mapping, name) for name in OPERATIONS},
+    **{name: partial(Repeated, make) for name, make in (OPERATIONS | STRUCK_TOO).items()},
     "ring": Ring,
+    "joining": Joining,
+    "aside": AsideCalls,
     "pool": Pool,
     "pipeline": Pipeline,
     **{f"queue {device}": partial(Queue, device) for device in ("CPU", "GPU", "NPU")},

@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
+import random
 import re
+import signal
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from samebytes.plugins import deferred
+
 from .random_moments import run_children, strike_one
 from .running import outcomes_of, table
-from .sites import SITES, codes_of_sites, sites_table
-from .subjects import SUBJECTS, Subject
+from .sites import SITES, codes_of_sites, function_at, names_of_sites, sites_table
+from .striking import Striker
+from .subject import LONG, Subject
+from .subjects import SUBJECTS
+from .turns import Turns
 
 
 @pytest.mark.usefixtures("devices")
@@ -40,12 +48,14 @@ def test_each_native_call_may_fail(name: str) -> None:
         "ring",
         "pool",
         "pipeline",
+        "joining",
+        "aside",
         "queue CPU",
     ],
 )
 def test_strikes_at_random_moments(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing is lost, stuck or wrong: `python3 dev.py faults --random 3600` has all subjects."""
-    assert run_children(4, [name]) == 0, capfd.readouterr().out
+    assert run_children(3, [name]) == 0, capfd.readouterr().out
     said = capfd.readouterr().out
     assert "0 findings" in said
     assert re.search(r"^ +[1-9]\d* (acquire|release|hand over): ", said, re.MULTILINE), said
@@ -88,3 +98,46 @@ def test_sites_are_there_and_their_strikes_are_shown() -> None:
     assert f"     123 {often}" in table
     assert f"{len(names)} sites, 1 of them struck 100 times" in table
     assert all(f"       0 {name}" in table for name in others)
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_a_signal_in_a_deferred_section_counts_where_it_came() -> None:
+    """The exception comes at the end of the section, in other code."""
+    striker = Striker(random.Random(1))
+    wanted = "acquire: samebytes.elements._threads:Threads.start"
+    threads: Any = SimpleNamespace(_threads=[(SimpleNamespace(start=_raise_alarm), None)])
+    after = []
+    try:
+        with striker.within(LONG, wanted), deferred():
+            function_at(wanted.partition(": ")[2])(threads)
+            after.append("the section went on")
+    finally:
+        striker.end()
+    assert striker.struck
+    assert after
+    assert striker.sites == {wanted: 1}
+
+
+def _raise_alarm() -> None:
+    signal.raise_signal(signal.SIGALRM)
+
+
+def test_subjects_that_reach_what_was_struck_seldom_come_more_often() -> None:
+    often, seldom, never, *_ = names_of_sites()
+
+    def order(seed: int) -> list[str]:
+        turns = Turns(["a", "b", "c"], seed)
+        came = {"a": {often: 900}, "b": {seldom: 2}, "c": {seldom: 1}}
+        for _ in range(3):
+            name = turns.next()
+            turns.add(name, came.pop(name), (), 3)
+        assert not came
+        said = turns.why_seldom()
+        assert "2.00 s a strike in b, c\n" in said
+        assert f"{never}: nothing" in said
+        assert often not in said
+        return [turns.next() for _ in range(200)]
+
+    assert order(5) == order(5)
+    assert Counter(order(5)[1::2]).most_common()[2][1] == 33
+    assert order(5)[::2].count("b") > 90

@@ -7,6 +7,7 @@ import argparse
 import faulthandler
 import gc
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def run_seeds(kind: str, first: int, count: int) -> None:
     from .machine import Machine
     from .threads import run_threads
 
-    striker = Striker() if kind == "interrupts" else None
+    striker = Striker(random.Random(first)) if kind == "interrupts" else None
 
     def run(seed: int) -> int:
         """Returns how many steps were interrupted."""
