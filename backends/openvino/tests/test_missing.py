@@ -63,6 +63,15 @@ def test_what_openvino_says_of_a_device_that_it_knows_stays() -> None:
 
 
 @pytest.mark.parametrize("kind", [str, Path])
+def test_the_error_about_the_folder_of_an_export_names_the_file_in_it(
+    tmp_path: Path, kind: Callable[[Path], Any]
+) -> None:
+    openvino.save_model(echo(), tmp_path / "detector.xml")
+    with pytest.raises(IsADirectoryError, match=r"the file in it, detector\.xml"):
+        compile_model(kind(tmp_path), "CPU")
+
+
+@pytest.mark.parametrize("kind", [str, Path])
 def test_missing_files(tmp_path: Path, kind: Callable[[Path], Any]) -> None:
     path = kind(tmp_path / "detector.onnx")
     for read in (lambda: compile_model(path, "CPU"), lambda: image_model(path, frame())):

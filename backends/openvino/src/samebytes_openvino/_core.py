@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import openvino
@@ -63,6 +64,7 @@ def read_model(core: Any, model: Any) -> Any:
 
     Raises:
         FileNotFoundError: the file does not exist.
+        IsADirectoryError: it is the folder that an export wrote; the error names the file in it.
         UnsupportedObjectError: `model` is neither a model nor a path.
         RuntimeError: OpenVINO's, if it cannot read the file.
     """
@@ -74,4 +76,11 @@ def read_model(core: Any, model: Any) -> Any:
         )
     if not os.path.exists(model):  # noqa: PTH110 - the path is bytes or str, as the user gave it
         raise FileNotFoundError(errno.ENOENT, "no such model file", os.fspath(model))
-    return core_of(core).read_model(os.fsdecode(model))
+    path = Path(os.fsdecode(model))
+    # OpenVINO takes every folder for a SavedModel of TensorFlow.
+    inside = [*path.glob("*.xml"), *path.glob("*.onnx")] if path.is_dir() else []
+    if inside:
+        raise IsADirectoryError(
+            errno.EISDIR, f"a folder, and the model is the file in it, {inside[0].name}", str(path)
+        )
+    return core_of(core).read_model(str(path))
