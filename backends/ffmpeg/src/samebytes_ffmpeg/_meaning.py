@@ -109,7 +109,11 @@ _MOST = 256
 
 
 def _colors(frame: Any) -> Colorimetry:
-    return _colors_of(
+    return _colors_of(*_numbers(frame))
+
+
+def _numbers(frame: Any) -> tuple[bool, int, int, int, int, int]:
+    return (
         frame.format in FULL_RANGE_FORMATS, frame.color_range, frame.color_primaries,
         frame.color_trc, frame.colorspace, frame.chroma_location,
     )  # fmt: skip
@@ -128,6 +132,12 @@ def _colors_of(
         matrix=matrix,
         chroma_location=chroma - _CHROMA_BASE,
     )
+
+
+@lru_cache
+def _entries_of(*numbers: Any) -> dict[str, str]:
+    """The entries of these colours, to be copied."""
+    return _colors_of(*numbers).entries()
 
 
 def sample_aspect(frame: Any) -> Fraction | None:
@@ -150,7 +160,7 @@ def read_meaning(native: VideoFrame | AudioFrame, side_data: Mapping[str, bytes]
     if not isinstance(native, VideoFrame):
         return found
     frame = AVFrame.from_address(frame_address(native))
-    found |= _colors(frame).entries()
+    found |= _entries_of(*_numbers(frame))
     interlaced, top = interlacing(frame)
     if interlaced:
         found["field_order"] = "top" if top else "bottom"
@@ -164,7 +174,7 @@ def read_meaning(native: VideoFrame | AudioFrame, side_data: Mapping[str, bytes]
 
 def colors_and_aspect(frame: Any) -> dict[str, Any]:
     """The entries of an AVFrame of any libavutil that its fields say alone."""
-    found: dict[str, Any] = dict(_colors(frame).entries())
+    found: dict[str, Any] = dict(_entries_of(*_numbers(frame)))
     ratio = sample_aspect(frame)
     return found if ratio is None else {**found, "sample_aspect_ratio": ratio}
 

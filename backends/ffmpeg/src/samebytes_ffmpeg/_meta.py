@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from av import VideoFrame
+from av import AudioFrame, VideoFrame
 
 from samebytes import FrameMeta
 from samebytes.formats import AudioInfo, ImageInfo, channel_layout, channel_names
@@ -19,8 +19,6 @@ from ._side_data import read_side_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from av import AudioFrame
 
 __all__ = ["FFmpegMeta", "info_of"]
 
@@ -106,9 +104,9 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
 
 
 def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
-    # PyAV exposes some of them only since 15 or 17.
-    known = {name: getattr(native, name) for name in _PROPERTIES if hasattr(native, name)}
-    if isinstance(native, VideoFrame):
+    is_image = isinstance(native, VideoFrame)
+    known = {name: getattr(native, name) for name in (_OF_IMAGES if is_image else _OF_SOUND)}
+    if is_image:
         frame = AVFrame.from_address(frame_address(native))
         known["pict_type"] = _PICTURE_TYPES[frame.pict_type]
         known["chroma_location"] = frame.chroma_location
@@ -126,7 +124,10 @@ _PROPERTIES = (
     "duration", "color_range", "colorspace", "color_primaries", "color_trc", "key_frame",
     "rotation",
 )  # fmt: skip
-
+# PyAV exposes some of them only since 15 or 17.
+_OF_IMAGES, _OF_SOUND = (
+    [name for name in _PROPERTIES if hasattr(kind, name)] for kind in (VideoFrame, AudioFrame)
+)
 
 _READ = {
     "info": info_of,

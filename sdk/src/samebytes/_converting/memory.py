@@ -56,6 +56,8 @@ class Memory:
         self._frames = frames
         self._lock = Lock()
         self._known: OrderedDict[tuple[ImageInfo, int], ReusedFrames] = OrderedDict()
+        # The one that was asked for last, since a stream asks for it again and again.
+        self._last: tuple[ImageInfo, int, ReusedFrames] | None = None
 
     def take(self, image: ImageInfo, row_padding: int) -> Frame[Any]:
         """A frame that nobody else holds.
@@ -64,6 +66,15 @@ class Memory:
             image: format and size.
             row_padding: as of `new_frame`.
         """
+        last = self._last
+        if last is not None and last[0] is image and last[1] == row_padding:
+            frames = last[2]
+        else:
+            frames = self._find(image, row_padding)
+        lent = frames.lend()
+        return new_frame(image, row_padding) if lent is None else lent
+
+    def _find(self, image: ImageInfo, row_padding: int) -> ReusedFrames:
         key = image, row_padding
         with self._lock:
             frames = self._known.get(key)
@@ -74,10 +85,11 @@ class Memory:
                     self._known.popitem(last=False)
             else:
                 self._known.move_to_end(key)
-        lent = frames.lend()
-        return new_frame(*key) if lent is None else lent
+            self._last = *key, frames
+        return frames
 
     def clear(self) -> None:
         """Let go of the frames; those that are held live on with their holders."""
         with self._lock:
             self._known.clear()
+            self._last = None

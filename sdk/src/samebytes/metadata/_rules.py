@@ -110,6 +110,26 @@ def meta_of_warped(
     meta = meta_of(frame)
     image = image_of(meta)
     whole = transform is _AS_IT_IS or transform == _AS_IT_IS
+    info = ImageInfo.of(image.format, width, height)
+    if whole and not meta.regions and KEY not in meta.metadata:
+        # Most frames, when they are converted.
+        made = FrameMeta(info, meta.pts, meta.time_base, {**meta.metadata})
+    else:
+        made = _warped(meta, info, transform, whole)
+    if not whole or height != image.height:
+        made.metadata.pop("repeat_fields", None)
+        if "field_order" in made.metadata:
+            made.metadata["field_order"] = "progressive"
+    if not whole:
+        _shape(made.metadata, image, width, height, transform)
+    else:
+        _stretch(made.metadata, image, width, height)
+    return made
+
+
+def _warped(meta: FrameMeta, info: ImageInfo, transform: AffineTransform, whole: bool) -> FrameMeta:
+    """The regions and entries where they are in the new picture, and all else as it is."""
+    image, width, height = image_of(meta), info.width, info.height
     back = _AS_IT_IS if whole else transform.inverse()
 
     def moved(across: float, down: float) -> tuple[float, float]:
@@ -131,16 +151,7 @@ def meta_of_warped(
             _placed(_turned(r, moved), left, top, right, bottom, size, moved, straight=straight)
         )
     entries = entries_of(meta) if whole else _entries_of_part(meta, transform)
-    made = _made(meta, ImageInfo.of(image.format, width, height), entries, regions)
-    if not whole or height != image.height:
-        made.metadata.pop("repeat_fields", None)
-        if "field_order" in made.metadata:
-            made.metadata["field_order"] = "progressive"
-    if whole:
-        _stretch(made.metadata, image, width, height)
-    else:
-        _shape(made.metadata, image, width, height, transform)
-    return made
+    return _made(meta, info, entries, regions)
 
 
 def _stretch(metadata: dict[str, Any], image: ImageInfo, width: int, height: int) -> None:
