@@ -19,8 +19,7 @@ from samebytes.plugins import lazy_exports
 if TYPE_CHECKING:
     from ._context import OpenCLContext, context
     from ._external import import_nt_handle, nt_handle_properties
-    from ._frame import OpenCLFrame
-    from ._tensor import OpenCLTensor
+    from ._tensor import OpenCLFrame, OpenCLTensor
     from ._usm import USMAllocation
     from ._wrapping import frame, tensor, usm_tensor
 
@@ -41,7 +40,7 @@ __all__ = [
 
 _HOME = {
     "OpenCLContext": "._context",
-    "OpenCLFrame": "._frame",
+    "OpenCLFrame": "._tensor",
     "OpenCLTensor": "._tensor",
     "USMAllocation": "._usm",
     "context": "._context",

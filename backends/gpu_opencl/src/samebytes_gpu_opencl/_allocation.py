@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import pyopencl
 
-from samebytes import FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
+from samebytes import Storage, TensorInfo
 from samebytes.errors import LayoutError, MissingDependencyError, NativeError, UnknownNameError
 
-from ._frame import OpenCLFrame
 from ._images import image_maker
 from ._library import in_our_words, making
 from ._natives import pinned_buffer, pinned_image, pinned_svm
@@ -20,29 +19,33 @@ from ._parts import MemStorage, alignment_of, sub_buffer
 from ._usm import USMAllocation, allocate_usm
 
 if TYPE_CHECKING:
-    from ._context import OpenCLContext
-    from ._tensor import OpenCLTensor
+    from samebytes import ImageInfo
 
-__all__ = ["Kind", "allocate", "allocate_frame"]
+    from ._devices import OnDevice
+
+__all__ = ["Kind", "allocate", "allocate_planes"]
 
 Kind = Literal["buffer", "image", "usm_host", "usm_device", "usm_shared", "svm"]
 
 
-def allocate(context: OpenCLContext, shape: tuple[int, ...], dtype: Any, kind: str) -> OpenCLTensor:
-    """See `OpenCLContext.allocate`."""
+def allocate(
+    context: OnDevice, shape: tuple[int, ...], dtype: Any, kind: str
+) -> tuple[Any, Storage, TensorInfo]:
+    """Return a native of new memory, its owner and its layout: see `OpenCLContext.allocate`."""
     info = TensorInfo(dtype, shape)
     storage = _memory(context, info, kind)
     if kind == "image":
         info = TensorInfo(info.dtype, info.shape, opaque=True)
-    native = _native(context, storage, info, kind)
-    return context.tensor_class.owned(native, context, storage, info=info)
+    return _native(context, storage, info, kind), storage, info
 
 
-def allocate_frame(
-    context: OpenCLContext, format_: str | ImageFormat, width: int, height: int, kind: str
-) -> OpenCLFrame:
-    """See `OpenCLContext.allocate_frame`."""
-    image = ImageInfo(ImageFormat.of(format_), width, height)
+def allocate_planes(
+    context: OnDevice, image: ImageInfo, kind: str
+) -> tuple[tuple[Any, ...], tuple[Storage, ...]]:
+    """Return a native for each plane of a new image, and the owners, of which the last holds all.
+
+    See `OpenCLContext.allocate_frame`.
+    """
     infos = [TensorInfo(p.dtype, p.shape) for p in image.plane_layouts()]
     pieces: list[Storage]
     if kind == "buffer":
@@ -57,11 +60,10 @@ def allocate_frame(
         _native(context, plane, info, kind, pin=pieces[-1])
         for plane, info in zip(planes, infos, strict=True)
     )
-    meta, owner = FrameMeta(image), pieces[-1]
-    return OpenCLFrame.owned(natives, context, meta, owner, made=tuple(pieces))
+    return natives, tuple(pieces)
 
 
-def _planes_of_one_buffer(context: OpenCLContext, infos: list[TensorInfo]) -> list[Storage]:
+def _planes_of_one_buffer(context: OnDevice, infos: list[TensorInfo]) -> list[Storage]:
     """The buffer, then a sub-buffer for each plane."""
     alignment = alignment_of(context)
     offsets, end = [], 0
@@ -77,7 +79,7 @@ def _planes_of_one_buffer(context: OpenCLContext, infos: list[TensorInfo]) -> li
     return [whole, *parts]
 
 
-def _memory(context: OpenCLContext, info: TensorInfo, kind: str) -> Storage:
+def _memory(context: OnDevice, info: TensorInfo, kind: str) -> Storage:
     if kind == "buffer":
         return _buffer(context, info.nbytes)
     if kind == "image":
@@ -90,7 +92,7 @@ def _memory(context: OpenCLContext, info: TensorInfo, kind: str) -> Storage:
 
 
 def _native(
-    context: OpenCLContext, memory: Any, info: TensorInfo, kind: str, pin: Storage | None = None
+    context: OnDevice, memory: Any, info: TensorInfo, kind: str, pin: Storage | None = None
 ) -> Any:
     pin = pin or memory
     if kind == "buffer":
@@ -103,7 +105,7 @@ def _native(
 
 
 @in_our_words
-def _buffer(context: OpenCLContext, nbytes: int) -> MemStorage:
+def _buffer(context: OnDevice, nbytes: int) -> MemStorage:
     most = context.native_device.max_mem_alloc_size
     if nbytes > most:
         raise LayoutError(
@@ -116,7 +118,7 @@ def _buffer(context: OpenCLContext, nbytes: int) -> MemStorage:
     return MemStorage(context, make, size)
 
 
-def _svm(context: OpenCLContext, nbytes: int) -> Storage:
+def _svm(context: OnDevice, nbytes: int) -> Storage:
     device = context.native_device
     coarse = pyopencl.device_svm_capabilities.COARSE_GRAIN_BUFFER
     try:

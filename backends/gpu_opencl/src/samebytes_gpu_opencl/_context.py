@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl
 
-from samebytes import Context
+from samebytes import Context, FrameMeta, ImageFormat, ImageInfo
 from samebytes.errors import (
     DeviceMismatchError,
     LayoutError,
@@ -20,16 +20,14 @@ from samebytes.errors import (
 from samebytes.plugins import ContextRegistry, Lock, intern, native_pointer
 
 from ._devices import describe, devices, find_device, same_device
-from ._frame import OpenCLFrame
 from ._handles import check_handle
 from ._library import in_our_words, native_error
 from ._queues import check_queue
-from ._tensor import OpenCLTensor
+from ._tensor import OpenCLFrame, OpenCLTensor
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
 
-    from samebytes import ImageFormat
     from samebytes.plugins import FrameSays
 
     from ._allocation import Kind
@@ -165,7 +163,8 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         """
         from ._allocation import allocate
 
-        return allocate(self, shape, dtype, kind)
+        native, storage, info = allocate(self, shape, dtype, kind)
+        return OpenCLTensor.owned(native, self, storage, info=info)
 
     def allocate_frame(
         self,
@@ -190,9 +189,11 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
             UnknownNameError: no such format or kind.
             MissingDependencyError: the device has no such memory.
         """
-        from ._allocation import allocate_frame
+        from ._allocation import allocate_planes
 
-        return allocate_frame(self, format_, width, height, kind)
+        image = ImageInfo(ImageFormat.of(format_), width, height)
+        natives, pieces = allocate_planes(self, image, kind)
+        return OpenCLFrame.owned(natives, self, FrameMeta(image), pieces[-1], made=pieces)
 
 
 _lock = Lock()

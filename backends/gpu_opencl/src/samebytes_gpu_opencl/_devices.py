@@ -7,7 +7,7 @@ import ctypes
 from collections import Counter
 from ctypes import byref, c_char, c_uint32, sizeof
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyopencl
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from samebytes import Context
 
 __all__ = [
+    "OnDevice",
     "describe",
     "device_info",
     "device_names",
@@ -35,6 +36,18 @@ __all__ = [
     "has_extension",
     "same_device",
 ]
+
+
+class OnDevice(Protocol):
+    """An OpenCLContext, as the modules know it that it is built upon."""
+
+    native: pyopencl.Context
+    native_device: pyopencl.Device
+
+    @property
+    def queue(self) -> pyopencl.CommandQueue: ...
+    def handle(self, key: str) -> int: ...
+
 
 # Linux, Documentation/filesystems/sysfs-pci.rst; the folder drm names the nodes of a GPU.
 _PCI_DEVICES = Path("/sys/bus/pci/devices")

@@ -18,7 +18,7 @@ from ._library import in_our_words, making
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._context import OpenCLContext
+    from ._devices import OnDevice
 
 __all__ = ["IMAGE2D", "image_format", "image_maker", "layout_of_image", "region_of"]
 
@@ -84,7 +84,7 @@ def layout_of_image(native: pyopencl.Image) -> TensorInfo:
 
 
 @in_our_words
-def image_format(context: OpenCLContext, info: TensorInfo) -> pyopencl.ImageFormat:
+def image_format(context: OnDevice, info: TensorInfo) -> pyopencl.ImageFormat:
     """The image format for a layout.
 
     Raises:
@@ -110,7 +110,7 @@ def image_format(context: OpenCLContext, info: TensorInfo) -> pyopencl.ImageForm
 
 
 def image_maker(
-    context: OpenCLContext, info: TensorInfo, *, over: int | None = None, row_pitch: int = 0
+    context: OnDevice, info: TensorInfo, *, over: int | None = None, row_pitch: int = 0
 ) -> Callable[[c_void_p], None]:
     """Return a function that makes a cl_mem: an image of its own, or one over a buffer's rows.
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors over parts of other tensors: sub-buffers, USM further on, images over buffers."""
+"""Natives over parts of others: sub-buffers, USM further on, images over buffers."""
 
 from __future__ import annotations
 
 from ctypes import byref, c_uint32, c_void_p
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyopencl
 
@@ -12,7 +12,7 @@ from samebytes import Storage, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
 from ._abi import core
-from ._devices import device_info
+from ._devices import OnDevice, device_info
 from ._handles import mem_info, release_mem
 from ._images import image_maker
 from ._library import in_our_words, making
@@ -22,17 +22,14 @@ from ._usm import USMAllocation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._context import OpenCLContext
-    from ._tensor import OpenCLTensor
-
-__all__ = ["alignment_of", "check_extent", "image_over", "part_of", "sub_buffer"]
+__all__ = ["alignment_of", "check_extent", "image_over", "part_of", "room_after", "sub_buffer"]
 
 _BUFFER_CREATE_TYPE_REGION = 0x1220
 """CL/cl.h: CL_BUFFER_CREATE_TYPE_REGION."""
 
 
 @in_our_words
-def alignment_of(context: OpenCLContext) -> int:
+def alignment_of(context: OnDevice) -> int:
     """CL_DEVICE_MEM_BASE_ADDR_ALIGN in bytes (OpenCL gives bits): where sub-buffers may begin."""
     return max(context.native_device.mem_base_addr_align // 8, 1)
 
@@ -56,38 +53,37 @@ def check_extent(info: TensorInfo, room: int, what: str) -> int:
     return high
 
 
-def room_after(whole: OpenCLTensor, offset: int) -> int:
-    """Bytes from `offset` to the end of what a tensor lies in.
+def room_after(native: Any, kind: str, offset: int) -> int:
+    """Return the bytes from `offset` to the end of memory of a tensor's kind.
 
     Raises:
         LayoutError: the offset is negative, or after the end.
         UnsupportedObjectError: memory of this kind has no parts.
     """
-    native = whole.native
     if not isinstance(native, pyopencl.Buffer | USMAllocation):
         raise UnsupportedObjectError(
-            f"memory of kind {whole.kind} cannot be divided by offsets: use a buffer or USM"
+            f"memory of kind {kind} cannot be divided by offsets: use a buffer or USM"
         )
     size = native.nbytes if isinstance(native, USMAllocation) else native.size
     if not 0 <= offset < max(size, 1):
-        raise LayoutError(f"offset {offset} is outside the {size} bytes of the {whole.kind}")
+        raise LayoutError(f"offset {offset} is outside the {size} bytes of the {kind}")
     return size - offset
 
 
-def part_of(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
-    """A tensor over the bytes of `whole` from `offset` on."""
-    native, context = whole.native, whole.context
-    room = room_after(whole, offset)
-    nbytes = check_extent(info, room, f"the {whole.kind} after byte {offset}")
+def part_of(
+    context: OnDevice, native: Any, kind: str, offset: int, info: TensorInfo, keep: Storage
+) -> tuple[Any, Storage]:
+    """Return a native over the bytes from `offset` on, and its owner, which holds `keep`."""
+    room = room_after(native, kind, offset)
+    nbytes = check_extent(info, room, f"the {kind} after byte {offset}")
     if isinstance(native, USMAllocation):
-        storage = Storage(keep=whole.storage)
+        pin = Storage(keep=keep)
         part = USMAllocation(
-            native.pointer + offset, nbytes, native.kind, native.context, storage, info
+            native.pointer + offset, nbytes, native.kind, native.context, pin, info
         )
-        return type(whole)(part, context, storage, whole, whole.readonly, info, (storage,))
-    storage = sub_buffer(context, native.int_ptr, offset, nbytes, whole.storage)
-    buffer = pinned_buffer(storage.handle, storage, info)
-    return type(whole)(buffer, context, storage, whole, whole.readonly, info, (storage,))
+        return part, pin
+    storage = sub_buffer(context, native.int_ptr, offset, nbytes, keep)
+    return pinned_buffer(storage.handle, storage, info), storage
 
 
 class MemStorage(Storage):
@@ -104,7 +100,7 @@ class MemStorage(Storage):
 
     def __init__(
         self,
-        context: OpenCLContext,
+        context: OnDevice,
         make: Callable[[c_void_p], None],
         nbytes: int,
         keep: object = None,
@@ -117,7 +113,7 @@ class MemStorage(Storage):
 
 
 def sub_buffer(
-    context: OpenCLContext, buffer: int, offset: int, nbytes: int, keep: object
+    context: OnDevice, buffer: int, offset: int, nbytes: int, keep: object
 ) -> MemStorage:
     """A sub-buffer, owned by the storage.
 
@@ -145,13 +141,12 @@ def sub_buffer(
     return MemStorage(context, make, nbytes, keep)
 
 
-def image_over(whole: OpenCLTensor) -> OpenCLTensor:
-    """An image over the rows of a buffer tensor."""
-    native, context, info = whole.native, whole.context, whole.info
+def image_over(
+    context: OnDevice, native: Any, kind: str, info: TensorInfo, keep: Storage
+) -> tuple[Any, Storage]:
+    """Return an image over the rows of a buffer, and its owner, which holds `keep`."""
     if not isinstance(native, pyopencl.Buffer):
-        raise UnsupportedObjectError(
-            f"an image can be made over a buffer, not over {whole.kind} memory"
-        )
+        raise UnsupportedObjectError(f"an image can be made over a buffer, not over {kind} memory")
     pixel = info.dtype.itemsize or 0
     if len(info.shape) == 3:
         pixel *= info.shape[2]
@@ -178,16 +173,14 @@ def image_over(whole: OpenCLTensor) -> OpenCLTensor:
             f"of {base_alignment * pixel} ({base_alignment} pixels, "
             "CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT)"
         )
-    buffer, keep = _with_whole_rows(context, native, info.shape[0] * pitch, whole.storage)
+    buffer, keep = _with_whole_rows(context, native, info.shape[0] * pitch, keep)
     make = image_maker(context, info, over=buffer, row_pitch=pitch)
     storage = MemStorage(context, make, native.size, keep)
-    image = pinned_image(storage.handle, storage)
-    opaque = TensorInfo(info.dtype, info.shape, opaque=True)
-    return type(whole)(image, context, storage, whole, whole.readonly, opaque, (storage,))
+    return pinned_image(storage.handle, storage), storage
 
 
 def _with_whole_rows(
-    context: OpenCLContext, native: pyopencl.Buffer, nbytes: int, keep: Storage
+    context: OnDevice, native: pyopencl.Buffer, nbytes: int, keep: Storage
 ) -> tuple[int, Storage]:
     """A buffer in which the last row is padded like the others, as an image wants it."""
     if native.size >= nbytes:
@@ -204,7 +197,7 @@ def _with_whole_rows(
     return wider.handle, wider
 
 
-def _image_alignments(context: OpenCLContext) -> tuple[int, int]:
+def _image_alignments(context: OnDevice) -> tuple[int, int]:
     keys = core.CL_DEVICE_IMAGE_PITCH_ALIGNMENT, core.CL_DEVICE_IMAGE_BASE_ADDRESS_ALIGNMENT
     values = [device_info(context.native_device, key, c_uint32()) for key in keys]
     pitch, base = (0 if value is None else int(value.value) for value in values)

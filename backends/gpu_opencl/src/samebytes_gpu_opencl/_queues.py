@@ -13,7 +13,7 @@ from samebytes.plugins import ordering_queue
 from ._library import call
 
 if TYPE_CHECKING:
-    from ._context import OpenCLContext
+    from ._devices import OnDevice
 
 __all__ = ["WorkQueue", "check_queue", "working_queue"]
 
@@ -50,7 +50,7 @@ class WorkQueue:
         call("clFlush" if self.ordered else "clFinish", self.handle)
 
 
-def working_queue(context: OpenCLContext) -> WorkQueue:
+def working_queue(context: OnDevice) -> WorkQueue:
     """The queue that the caller of map() passed, else the context's.
 
     Raises:
@@ -64,7 +64,7 @@ def working_queue(context: OpenCLContext) -> WorkQueue:
     return WorkQueue(queue, True)
 
 
-def check_queue(queue: Any, context: OpenCLContext) -> None:
+def check_queue(queue: Any, context: OnDevice) -> None:
     """See that it is a queue of this cl_context."""
     if not isinstance(queue, pyopencl.CommandQueue):
         raise UnsupportedObjectError(

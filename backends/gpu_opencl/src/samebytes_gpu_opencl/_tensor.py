@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors in OpenCL memory: buffers, images, USM and SVM."""
+"""Tensors in OpenCL memory (buffers, images, USM and SVM), and frames of them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl
 
-from samebytes import Storage, Tensor, TensorInfo
+from samebytes import Frame, ImageInfo, Storage, Tensor, TensorInfo
 from samebytes.errors import NotHostVisibleError
 from samebytes.plugins import HandleKey, array_in
 
 from ._images import layout_of_image
 from ._natives import layout_of
+from ._parts import image_over, part_of, room_after
 from ._usm import USMAllocation
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from ._context import OpenCLContext
 
-__all__ = ["OpenCLTensor"]
+__all__ = ["OpenCLFrame", "OpenCLTensor", "part_at"]
 
 HandleKey(
     "svm_ptr", "void*", "tensor", "OpenCL SVM pointer, valid in the tensor's context"
@@ -110,12 +111,11 @@ class OpenCLTensor(Tensor):
             LayoutError: it begins at an offset that is not aligned, or ends outside.
             UnsupportedObjectError: this is an image, or SVM.
         """
-        from ._parts import part_of, room_after
-
         element = self.dtype if dtype is None else dtype
         if shape is None:
-            shape = (room_after(self, offset) * 8 // TensorInfo(element, ()).dtype.bits,)
-        return part_of(self, offset, TensorInfo(element, shape, strides))
+            room = room_after(self.native, self.kind, offset)
+            shape = (room * 8 // TensorInfo(element, ()).dtype.bits,)
+        return part_at(self, offset, TensorInfo(element, shape, strides))
 
     def as_image(self) -> OpenCLTensor:
         """A 2-D image over the rows of this buffer: the same bytes, which may be padded rows.
@@ -127,9 +127,9 @@ class OpenCLTensor(Tensor):
             LayoutError: a shape, dtype, row pitch or address that no image over a buffer can have.
             UnsupportedObjectError: this is not a buffer.
         """
-        from ._parts import image_over
-
-        return image_over(self)
+        image, storage = image_over(self.context, self.native, self.kind, self.info, self.storage)
+        opaque = TensorInfo(self.dtype, self.shape, opaque=True)
+        return type(self)(image, self.context, storage, self, self.readonly, opaque, (storage,))
 
     def _describe(self) -> TensorInfo:
         native = self.native
@@ -153,3 +153,33 @@ class OpenCLTensor(Tensor):
         elif key == "svm_ptr" and self.kind == "svm":
             return int(native.svm_ptr)
         return self.context.no_handle(key)
+
+
+def part_at(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:
+    """Return a tensor of that layout over the bytes of `whole` from `offset` on."""
+    context = whole.context
+    part, storage = part_of(context, whole.native, whole.kind, offset, info, whole.storage)
+    return type(whole)(part, context, storage, whole, whole.readonly, info, (storage,))
+
+
+class OpenCLFrame(Frame[OpenCLTensor]):
+    """A picture in OpenCL memory. `native` is a tuple: one buffer, image or USM for each plane."""
+
+    __slots__ = ()
+
+    def _make_planes(self) -> tuple[OpenCLTensor, ...]:
+        info = self.meta.info
+        if not isinstance(info, ImageInfo):
+            return super()._make_planes()
+        planes = zip(self.native, info.plane_layouts(), strict=True)
+        return self._planes_over(
+            self.native, [_layout(native, layout) for native, layout in planes]
+        )
+
+
+def _layout(native: Any, plane: Any) -> TensorInfo:
+    """Return the layout noted on the native (its rows may be padded), else one of dense rows."""
+    noted = layout_of(native)
+    if noted is not None and noted.shape == plane.shape:
+        return noted
+    return TensorInfo(plane.dtype, plane.shape, opaque=isinstance(native, pyopencl.Image))

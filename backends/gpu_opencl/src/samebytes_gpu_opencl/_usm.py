@@ -11,14 +11,12 @@ from samebytes import Storage, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError, MissingDependencyError, NativeError
 
 from ._abi import usm
-from ._devices import has_extension
+from ._devices import OnDevice, has_extension
 from ._handles import platform_of
 from ._library import extension_function, meaning
 
 if TYPE_CHECKING:
     import pyopencl
-
-    from ._context import OpenCLContext
 
 __all__ = [
     "USMAllocation",
@@ -63,7 +61,7 @@ class USMAllocation:
         pointer: int,
         nbytes: int,
         kind: str,
-        context: OpenCLContext,
+        context: OnDevice,
         pin: object = None,
         layout: TensorInfo | None = None,
     ) -> None:
@@ -98,7 +96,7 @@ class USMAllocation:
         return f"<USMAllocation {self.kind} {self.nbytes} bytes at {self.pointer:#x}>"
 
 
-def usm_function(context: OpenCLContext, name: str) -> Any:
+def usm_function(context: OnDevice, name: str) -> Any:
     """A function of the extension.
 
     Raises:
@@ -114,7 +112,7 @@ def usm_function(context: OpenCLContext, name: str) -> Any:
     )
 
 
-def allocate_usm(context: OpenCLContext, kind: str, nbytes: int) -> USMStorage:
+def allocate_usm(context: OnDevice, kind: str, nbytes: int) -> USMStorage:
     """New USM, freed by the storage once nothing enqueued uses it."""
     name = _ALLOCATORS[kind]
     make = usm_function(context, name)
@@ -153,7 +151,7 @@ class USMStorage(Storage):
         super().__init__(release, at_exit=True)
 
 
-def wrap_usm_pointer(context: OpenCLContext, pointer: int, nbytes: int) -> USMAllocation:
+def wrap_usm_pointer(context: OnDevice, pointer: int, nbytes: int) -> USMAllocation:
     """A USM pointer of the user's, checked: kind, base, and room behind it.
 
     Raises:
@@ -187,7 +185,7 @@ def wrap_usm_pointer(context: OpenCLContext, pointer: int, nbytes: int) -> USMAl
     return USMAllocation(pointer, nbytes, kind, context)
 
 
-def copy_usm(context: OpenCLContext, queue: int, to: int, from_: int, nbytes: int) -> None:
+def copy_usm(context: OnDevice, queue: int, to: int, from_: int, nbytes: int) -> None:
     """Enqueue a copy between any two pointers; either may be plain host memory."""
     copy = usm_function(context, "clEnqueueMemcpyINTEL")
     _check("clEnqueueMemcpyINTEL", copy(queue, 0, to, from_, nbytes, 0, None, None))

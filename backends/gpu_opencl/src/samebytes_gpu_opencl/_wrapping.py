@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import c_void_p
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import pyopencl
 
@@ -20,12 +20,9 @@ from ._handles import MemReference, check_handle, check_mem, mem_info, release_m
 from ._images import IMAGE2D, layout_of_image
 from ._library import in_our_words
 from ._natives import layout_of, pinned_buffer, pinned_image
-from ._parts import check_extent, part_of
+from ._parts import check_extent
+from ._tensor import OpenCLFrame, OpenCLTensor, part_at
 from ._usm import USMAllocation, wrap_usm_pointer
-
-if TYPE_CHECKING:
-    from ._frame import OpenCLFrame
-    from ._tensor import OpenCLTensor
 
 __all__ = ["frame", "native_over_mem", "tensor", "usm_tensor"]
 
@@ -85,7 +82,7 @@ def tensor(
         shape = ((room - offset) // max(element.nbytes, 1),)
     info = TensorInfo(dtype, shape, strides)
     if offset:
-        part = part_of(made, offset, info)
+        part = part_at(made, offset, info)
         part.parent = None  # what it is a part of is nobody's tensor
         return part
     check_extent(info, room, f"the {made.kind}")
@@ -225,9 +222,10 @@ def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCL
         retain_mem(cell, native.int_ptr)
         return home.tensor_class.borrowed(native, home, keep=held, readonly=readonly, info=info)
     if isinstance(native, USMAllocation):
-        if context is not None and context != native.context:
+        home = cast("OpenCLContext", native.context)
+        if context is not None and context != home:
             raise DeviceMismatchError("the USM does not belong to the context passed as context=")
-        return native.context.tensor_class.borrowed(native, native.context, readonly=readonly)
+        return home.tensor_class.borrowed(native, home, readonly=readonly)
     if context is None:
         raise UnsupportedObjectError(
             f"a {type(native).__name__} does not carry its cl_context: pass context=, for instance "
