@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from ._context import SYCLContext, context
-    from ._tensor import SYCLTensor, tensor
+    from ._context import SYCLContext, SYCLTensor, context, tensor
     from ._usm_array import USMArray
 
 __version__ = "0.1.0"
@@ -26,10 +25,10 @@ __all__ = ["SYCLContext", "SYCLTensor", "USMArray", "context", "tensor"]
 
 _HOME = {
     "SYCLContext": "._context",
-    "SYCLTensor": "._tensor",
+    "SYCLTensor": "._context",
     "USMArray": "._usm_array",
     "context": "._context",
-    "tensor": "._tensor",
+    "tensor": "._context",
 }
 
 

@@ -13,10 +13,9 @@ from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NotHostVisibleError
 from samebytes.plugins import Refused, array_in, data_address, ordering_queue
 
-from ._context import SYCLContext
+from ._context import SYCLContext, SYCLTensor, usm_of
 from ._native_handles import kind_of_pointer
 from ._queues import waits_for
-from ._tensor import SYCLTensor, usm_of
 from ._usm_array import USMArray
 
 __all__ = ["CpuCopyToUSM", "CpuToUSM", "DeviceUSMToCpu", "USMToCpu"]

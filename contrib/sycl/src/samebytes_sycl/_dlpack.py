@@ -12,7 +12,6 @@ from samebytes.errors import ExportError
 from samebytes.plugins import check_dlpack_request
 
 if TYPE_CHECKING:
-    from ._context import SYCLContext
     from ._usm_array import USMArray
 
 __all__ = ["ONEAPI", "device_of", "export"]
@@ -21,14 +20,16 @@ ONEAPI = 14
 """kDLOneAPI of DLDeviceType, dlpack/dlpack.h."""
 
 
-def device_of(context: SYCLContext) -> tuple[int, int]:
+def device_of(queue: dpctl.SyclQueue) -> tuple[int, int]:
     """(kDLOneAPI, id): the id counts root devices in the order in which SYCL lists them.
+
+    Args:
+        queue: that of the context in which the memory is.
 
     Raises:
         ExportError: the memory is not in the default context of its platform. A consumer knows the
             device alone, and would use the pointer in that context.
     """
-    queue = context.queue
     device = queue.sycl_device
     devices = dpctl.get_devices()
     if device not in devices:
@@ -59,7 +60,7 @@ def export(
         ExportError: the consumer asked for another device or a copy, or DLPack cannot express
             the layout.
     """
-    device = device_of(array.context)
+    device = device_of(array.context.queue)
     check_dlpack_request(device, dl_device, copy)
     if stream is not None and not isinstance(stream, dpctl.SyclQueue):
         raise ExportError(f"a SYCL stream must be a dpctl.SyclQueue, not {type(stream).__name__}")

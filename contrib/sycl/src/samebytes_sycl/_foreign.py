@@ -10,13 +10,14 @@ another one reads garbage, or ends the process.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import dpctl
 import dpctl.memory
 import numpy as np
 
-from samebytes import Storage, TensorInfo
+from samebytes import Context, Storage, TensorInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.plugins import DeviceArray
 
@@ -25,10 +26,10 @@ from ._native_handles import kind_of_pointer
 from ._queues import waits_for
 from ._usm_array import USMArray
 
-if TYPE_CHECKING:
-    from ._context import SYCLContext
-
 __all__ = ["imported"]
+
+# The function that gives the context over a queue.
+_Home: TypeAlias = Callable[[dpctl.SyclQueue], Context]
 
 _INTERFACE = "__sycl_usm_array_interface__"
 
@@ -39,11 +40,12 @@ _DPCTL_MEMORY = (
 )
 
 
-def imported(native: Any, owner: Storage | None = None) -> USMArray:
+def imported(native: Any, context: _Home, owner: Storage | None = None) -> USMArray:
     """The array that an object lends, checked with the runtime.
 
     Args:
         native: an object with `__sycl_usm_array_interface__`, or with DLPack on kDLOneAPI.
+        context: gives the context over the queue of the memory.
         owner: what the array must hold, beside the object.
 
     Raises:
@@ -51,31 +53,27 @@ def imported(native: Any, owner: Storage | None = None) -> USMArray:
         UnsupportedObjectError: it lends no USM.
     """
     if not hasattr(native, _INTERFACE) and hasattr(native, "__dlpack_device__"):
-        return _by_dlpack(native, owner)
-    return _by_interface(native, owner)
+        return _by_dlpack(native, context, owner)
+    return _by_interface(native, context, owner)
 
 
-def _by_dlpack(native: Any, owner: Storage | None) -> USMArray:
+def _by_dlpack(native: Any, context: _Home, owner: Storage | None) -> USMArray:
     """The array of a producer that names no queue: what it has enqueued, it or its user ends."""
-    from ._context import context
-
     array, info, address, readonly, (_, number) = DeviceArray.by_dlpack(native, (ONEAPI,))
     devices = dpctl.get_devices()
     if not 0 <= number < len(devices):
         raise LayoutError(
             f"its memory is on kDLOneAPI device {number}, and SYCL lists {len(devices)} here"
         )
-    home = context(dpctl._sycl_queue_manager.get_device_cached_queue(devices[number]))
+    queue = dpctl._sycl_queue_manager.get_device_cached_queue(devices[number])
     return _checked(
-        home, address, info, (array, native, owner), readonly,
+        context(queue), queue, address, info, (array, native, owner), readonly,
         "the default context of its platform, which DLPack's kDLOneAPI means: make the array on a "
         "queue of that context, or lend it by __sycl_usm_array_interface__",
     )  # fmt: skip
 
 
-def _by_interface(native: Any, owner: Storage | None) -> USMArray:
-    from ._context import context
-
+def _by_interface(native: Any, context: _Home, owner: Storage | None) -> USMArray:
     described = _interface_of(native)
     try:
         element = np.dtype(described["typestr"])
@@ -92,15 +90,16 @@ def _by_interface(native: Any, owner: Storage | None) -> USMArray:
     except Exception as error:  # whatever dpctl finds wrong with it
         raise LayoutError(f"dpctl does not accept this object: {error}") from error
     return _checked(
-        context(queue), address, info, (native, owner), bool(readonly), "the context that it names"
-    )
+        context(queue), queue, address, info, (native, owner), bool(readonly),
+        "the context that it names",
+    )  # fmt: skip
 
 
 def _checked(
-    home: SYCLContext, address: int, info: TensorInfo, keep: Any, readonly: bool, where: str
-) -> USMArray:
-    """The array, whose first and last byte are USM of one kind in the context `home`."""
-    queue = home.queue
+    home: Context, queue: dpctl.SyclQueue, address: int, info: TensorInfo, keep: Any,
+    readonly: bool, where: str,
+) -> USMArray:  # fmt: skip
+    """The array, whose first and last byte are USM of one kind in `home`, which is of the queue."""
     low, high = info.extent
     ends = {
         kind_of_pointer(queue, address + low),

@@ -10,10 +10,9 @@ from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError
 from samebytes.plugins import Refused
 
-from ._context import SYCLContext
+from ._context import SYCLContext, SYCLTensor, usm_of
 from ._native_handles import kind_of_pointer
 from ._queues import check_same, wait_for, waits_for
-from ._tensor import SYCLTensor, usm_of
 from ._usm_array import USMArray
 
 __all__ = ["OpenCLToSYCL", "SYCLToOpenCL"]

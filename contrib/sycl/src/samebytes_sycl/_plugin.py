@@ -16,7 +16,7 @@ PLUGIN = Plugin(
 )
 
 
-_WRAPS = "samebytes_sycl._tensor:SYCLTensor"
+_WRAPS = "samebytes_sycl._context:SYCLTensor"
 
 
 @hookimpl

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dpctl.memory
 
 from samebytes.errors import LayoutError
 from samebytes.plugins import PointerArray
-
-if TYPE_CHECKING:
-    from ._context import SYCLContext
 
 __all__ = ["USMArray"]
 
@@ -34,8 +31,6 @@ class USMArray(PointerArray):
         "device USM cannot be read by the CPU in place: allocate host or shared USM, "
         'or pass copy=True to map("cpu")'
     )
-
-    context: SYCLContext
 
     @property
     def __sycl_usm_array_interface__(self) -> dict[str, Any]:
