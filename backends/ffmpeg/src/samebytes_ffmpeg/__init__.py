@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from ._context import FFmpegContext
     from ._elements._sink import FFmpegSink
     from ._elements._source import FFmpegSource
-    from ._frame import FFmpegFrame
+    from ._frame import FFmpegContext, FFmpegFrame, FFmpegPlane
     from ._hardware.device import HardwareDevice
     from ._hardware.frame import HardwareFrame
-    from ._hardware.objects import FFmpegHardwareFrame, FFmpegHardwarePlane
-    from ._hardware.pool import HardwareFramePool
+    from ._hardware.objects import (
+        FFmpegHardwareFrame,
+        FFmpegHardwarePlane,
+        HardwareFramePool,
+    )
     from ._hardware.vaapi_decoder import VAAPIDecoder
     from ._open import Video, open
-    from ._plane import FFmpegPlane
     from ._rows import whole_rows
 
 __all__ = [
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "FFmpegContext": "._context",
+    "FFmpegContext": "._frame",
     "FFmpegFrame": "._frame",
     "FFmpegHardwareFrame": "._hardware.objects",
     "FFmpegHardwarePlane": "._hardware.objects",
@@ -47,9 +48,9 @@ _HOME = {
     "FFmpegSource": "._elements._source",
     "HardwareDevice": "._hardware.device",
     "HardwareFrame": "._hardware.frame",
-    "HardwareFramePool": "._hardware.pool",
+    "HardwareFramePool": "._hardware.objects",
     "VAAPIDecoder": "._hardware.vaapi_decoder",
-    "FFmpegPlane": "._plane",
+    "FFmpegPlane": "._frame",
     "Video": "._open",
     "open": "._open",
     "whole_rows": "._rows",

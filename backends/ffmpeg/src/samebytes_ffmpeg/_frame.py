@@ -1,33 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FFmpegFrame: a frame over an av.VideoFrame or av.AudioFrame."""
+"""Frames of FFmpeg in memory, their planes, and the one context of them."""
 
 from __future__ import annotations
 
-from ctypes import c_ubyte
-from functools import cache
+from ctypes import c_ubyte, c_void_p
 from typing import TYPE_CHECKING, Any
 
 from av import AudioFrame, VideoFrame
 
-from samebytes import Frame
-from samebytes.errors import CopyRequiredError, UnknownNameError, UnsupportedObjectError
-from samebytes.formats import ImageInfo
-from samebytes.plugins import count_copy, read_slot
+from samebytes import Frame, Tensor, TensorInfo
+from samebytes.errors import (
+    CopyRequiredError,
+    LayoutError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes.formats import ImageFormat, ImageInfo
+from samebytes.plugins import HostContext, Refused, count_copy, read_slot
 
-from ._avutil import FRAME_HEAD, get_pix_fmt
+from ._avutil import FRAME_HEAD, AVFrame, get_pix_fmt
 from ._meta import FFmpegMeta
-from ._plane import ADVICE, FFmpegPlane
-from ._pyav import channel_count, frame_address
-from ._reference import is_writable
+from ._pixel_formats import image_format_named, pixel_format_name
+from ._pyav import AnyPlane, channel_count, frame_address, frame_of_plane, plane_index
+from ._reference import ADVICE, is_writable
+from ._to_cpu import arrays_on, places_on
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
-__all__ = ["FFmpegFrame"]
+    import numpy as np
 
-# The slot of the base class, which the property of the same name stands before.
-_slot: Any = Frame.readonly
+    from samebytes.plugins import FrameSays
 
+__all__ = ["FFMPEG", "FFmpegContext", "FFmpegFrame", "FFmpegPlane"]
+
+# The slots of the base classes, which the properties of the same name stand before.
+_frame_slot: Any = Frame.readonly
+_plane_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
 
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
@@ -36,6 +45,76 @@ _images: dict[tuple[int, int, int], ImageInfo] = {}
 _MOST_IMAGES = 256
 # Their frames have their own nodes, such as "ffmpeg:VAAPI".
 _OF_DEVICES = frozenset(map(get_pix_fmt, (b"vaapi", b"drm_prime", b"cuda"))) - {-1}
+
+
+class FFmpegPlane(Tensor):
+    """One plane of an av frame. `native` is the av plane, which keeps its frame alive.
+
+    The plane is wherever the av frame has it now: after make_writable() at another address.
+    What was mapped or exported from it before keeps the bytes that it had then.
+
+    Attributes:
+        readonly: whether somebody else would notice a write; evaluated each time, since a
+            decoder releases a frame later.
+    """
+
+    __slots__ = ()
+
+    readonly_advice = ADVICE
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over an av plane.
+
+        Raises:
+            LayoutError: its format has no planes of elements; the message says why.
+            UnsupportedObjectError: it is not a plane of a frame.
+        """
+        if not isinstance(native, AnyPlane):
+            raise UnsupportedObjectError(f"{native!r} is not a plane of an av frame")
+        plane = cls.borrowed(native, FFMPEG)
+        plane._describe()
+        return plane
+
+    @property
+    def readonly(self) -> bool:  # evaluated each time
+        return bool(read_slot(_plane_slot, self)) or not is_writable(frame_of_plane(self.native))
+
+    @readonly.setter
+    def readonly(self, value: bool) -> None:
+        _plane_slot.__set__(self, value)
+
+    @property
+    def info(self) -> TensorInfo:
+        """dtype, shape and byte strides, where the plane is now."""
+        return self._describe()
+
+    def host_array(self) -> np.ndarray[Any, Any]:
+        """The plane's bytes; they stay valid wherever the av frame moves."""
+        try:
+            return arrays_on(frame_of_plane(self.native), not self.readonly)[self._index]
+        except Refused as reason:
+            raise LayoutError(str(reason)) from reason
+
+    @property
+    def _index(self) -> int:
+        return plane_index(self.native)
+
+    def _describe(self) -> TensorInfo:
+        try:
+            return places_on(frame_of_plane(self.native))[self._index].info
+        except Refused as reason:
+            raise LayoutError(str(reason)) from reason
+
+    def _handle(self, key: str) -> int:
+        if key == "plane_index":
+            return self._index
+        if key == "data":
+            native = self.native  # the pointer is valid as long as it is held here
+            owner = frame_of_plane(native)
+            frame = AVFrame.from_address(frame_address(owner))
+            return c_void_p.from_address(frame.extended_data + 8 * plane_index(native)).value or 0
+        return self.context.no_handle(key)
 
 
 class FFmpegFrame(Frame[FFmpegPlane]):
@@ -78,15 +157,15 @@ class FFmpegFrame(Frame[FFmpegPlane]):
             # Found out here, where the error helps most.
             _remember((format_, width, height), native, meta.info)
         # By position and without a call between: this wraps every decoded frame.
-        return cls(native, _context(), native, None, False, meta)
+        return cls(native, FFMPEG, native, None, False, meta)
 
     @property
     def readonly(self) -> bool:  # evaluated each time
-        return bool(read_slot(_slot, self)) or not is_writable(self.native)
+        return bool(read_slot(_frame_slot, self)) or not is_writable(self.native)
 
     @readonly.setter
     def readonly(self, value: bool) -> None:
-        _slot.__set__(self, value)
+        _frame_slot.__set__(self, value)
 
     @property
     def writable(self) -> bool:
@@ -138,14 +217,69 @@ def _remember(key: tuple[int, int, int], native: Any, info: Any) -> None:
         _images[key] = info
 
 
-@cache
-def _context() -> Any:
-    from ._context import FFMPEG
-
-    return FFMPEG
-
-
 def _on_device(native: Any) -> Frame:
     from ._hardware.objects import FFmpegHardwareFrame
 
     return FFmpegHardwareFrame.wrap(native)
+
+
+class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
+    """Frames of FFmpeg that lie in memory. There is one: `samebytes.context("ffmpeg")`."""
+
+    memory_type = "ffmpeg"
+    node = "ffmpeg"
+    tensor_class = FFmpegPlane
+    frame_class = FFmpegFrame
+
+    @classmethod
+    def create(cls, device: str | None, parent: object) -> Self:
+        """The one FFmpeg context.
+
+        Raises:
+            UnknownNameError: there is no such kind of FFmpeg's frames.
+        """
+        if device is not None:
+            known = ("ffmpeg", "ffmpeg:VAAPI", "ffmpeg:DRM", "ffmpeg:CUDA")
+            raise UnknownNameError("memory type", f"ffmpeg:{device}", known)
+        return FFMPEG  # type: ignore[return-value]  # the singleton is of this very class
+
+    def allocate_frame(
+        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+    ) -> FFmpegFrame:
+        """A new av.VideoFrame, with rows aligned as FFmpeg likes them.
+
+        Args:
+            format_: an image format, or any name of it; the names of FFmpeg's own formats that
+                samebytes does not list ("bayer_rggb8", "pal8") are taken too.
+            width, height: in pixels.
+            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+
+        Raises:
+            LayoutError: FFmpeg lacks the format, or cannot have one of that size.
+            UnknownNameError: the format is unknown.
+        """
+        image = _named(format_)
+        info = ImageInfo(image, width, height)
+        try:
+            native = VideoFrame(width, height, pixel_format_name(image))
+        except (OSError, ValueError) as error:
+            raise LayoutError(f"FFmpeg cannot represent {info}: {error}") from error
+        return FFmpegFrame.wrap(native)
+
+    def readonly_native(self, native: Any) -> Any:
+        """The av object itself: PyAV has no read-only ones, so the flag alone says it."""
+        return native
+
+
+def _named(format_: str | ImageFormat) -> ImageFormat:
+    try:
+        return ImageFormat.of(format_)
+    except UnknownNameError:
+        try:
+            return image_format_named(str(format_))
+        except UnknownNameError:
+            pass
+        raise
+
+
+FFMPEG = FFmpegContext()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ctypes import c_int, c_size_t, c_void_p
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from samebytes.errors import NativeError
 from samebytes.plugins import OwnedPointer, untrack
@@ -12,9 +12,9 @@ from samebytes.plugins import OwnedPointer, untrack
 from ._avutil_abi import AVBufferRef
 
 if TYPE_CHECKING:
-    from ._libavutil import Libavutil
+    from collections.abc import Callable
 
-__all__ = ["OwningCalls", "acquired", "buffer_data", "buffer_reference", "made"]
+__all__ = ["OwningCalls", "acquired", "buffer_data", "made"]
 
 _P = TypeVar("_P")
 
@@ -22,14 +22,17 @@ _P = TypeVar("_P")
 class OwningCalls:
     """Calls that return an OwnedPointer: dropping it gives back what it points to.
 
+    Args:
+        quick, function: as of the Libavutil whose calls they are.
+
     Attributes:
         BufferPointer: an AVBufferRef*, for calls that store one through a pointer.
     """
 
-    def __init__(self, library: Libavutil) -> None:
-        pointer, quick = c_void_p, library.quick
-        buffer = OwnedPointer.freed_by(library.function("av_buffer_unref"), "AVBufferReference")
-        frame = OwnedPointer.freed_by(library.function("av_frame_free"), "AVFramePointer")
+    def __init__(self, quick: Callable[..., Any], function: Callable[[str], Any]) -> None:
+        pointer = c_void_p
+        buffer = OwnedPointer.freed_by(function("av_buffer_unref"), "AVBufferReference")
+        frame = OwnedPointer.freed_by(function("av_frame_free"), "AVFramePointer")
         self.BufferPointer = buffer
         self.buffer_create = quick(
             "av_buffer_create", buffer, pointer, c_size_t, pointer, pointer, c_int
@@ -39,6 +42,11 @@ class OwningCalls:
         self.frame_clone = quick("av_frame_clone", frame, pointer)
         self.hwdevice_ctx_alloc = quick("av_hwdevice_ctx_alloc", buffer, c_int)
         self.hwframe_ctx_alloc = quick("av_hwframe_ctx_alloc", buffer, pointer)
+
+    def reference(self, pointer: int) -> OwnedPointer:
+        """Our own reference to what an AVBufferRef* of somebody else refers to."""
+        made_here: OwnedPointer = self.buffer_ref(pointer)
+        return acquired(made_here, "av_buffer_ref")
 
 
 def acquired(pointer: OwnedPointer, call: str) -> OwnedPointer:
@@ -60,12 +68,6 @@ def made(pointer: _P, call: str) -> _P:
     if not pointer:
         raise NativeError(call, 0, "out of memory")
     return pointer
-
-
-def buffer_reference(library: Libavutil, pointer: int) -> OwnedPointer:
-    """Our own reference to what an AVBufferRef* of somebody else refers to."""
-    reference: OwnedPointer = library.owned.buffer_ref(pointer)
-    return acquired(reference, "av_buffer_ref")
 
 
 def buffer_data(pointer: int) -> int:

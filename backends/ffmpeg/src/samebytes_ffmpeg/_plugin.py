@@ -32,8 +32,8 @@ def samebytes_tensors() -> list[NativeSpec]:
         for native, wraps, level in (
             ("av.video.frame.VideoFrame", "samebytes_ffmpeg._frame:FFmpegFrame", "frame"),
             ("av.audio.frame.AudioFrame", "samebytes_ffmpeg._frame:FFmpegFrame", "frame"),
-            ("av.video.plane.VideoPlane", "samebytes_ffmpeg._plane:FFmpegPlane", "tensor"),
-            ("av.audio.plane.AudioPlane", "samebytes_ffmpeg._plane:FFmpegPlane", "tensor"),
+            ("av.video.plane.VideoPlane", "samebytes_ffmpeg._frame:FFmpegPlane", "tensor"),
+            ("av.audio.plane.AudioPlane", "samebytes_ffmpeg._frame:FFmpegPlane", "tensor"),
             (
                 "samebytes_ffmpeg._hardware.frame.HardwareFrame",
                 "samebytes_ffmpeg._hardware.objects:FFmpegHardwareFrame",
@@ -49,7 +49,7 @@ def samebytes_contexts() -> list[ContextSpec]:
     return [
         ContextSpec(
             node="ffmpeg",
-            context="samebytes_ffmpeg._context:FFmpegContext",
+            context="samebytes_ffmpeg._frame:FFmpegContext",
             level="frame",
         ),
         ContextSpec(

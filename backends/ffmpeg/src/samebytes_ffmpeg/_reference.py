@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._libavutil import Libavutil
 
 __all__ = [
+    "ADVICE",
     "OwnReference",
     "cloning",
     "is_writable",
@@ -35,6 +36,13 @@ __all__ = [
     "shared_at",
     "writable_at",
 ]
+
+ADVICE = (
+    "the decoder, or another frame, still refers to these bytes. Ask again when it has released "
+    "them, or call make_writable(copy=True) on the frame, which copies. What map() "
+    'returned with access "r" stays read-only: map the frame itself again'
+)
+"""For frames and planes that are read-only because of somebody else's reference."""
 
 # AVFrame*, and what distinguishes its buffers before make_writable() from those after: data[0], or
 # the number of a surface.

@@ -15,7 +15,7 @@ from . import libcuda
 from .device import HardwareDevice
 from .hwcontext_abi import DEVICE_CONTEXTS, AVCUDADeviceContext
 from .libraries import device_types, library_for
-from .pool import check_supported
+from .objects import check_supported
 
 if TYPE_CHECKING:
     from typing import Self

@@ -11,8 +11,8 @@ from samebytes.formats import ImageInfo
 from samebytes.plugins import Refused
 
 from .cuda_planes import cuda_planes_of
+from .frame import described
 from .memory_edges import reference_to
-from .objects import described
 
 if TYPE_CHECKING:
     from .device import HardwareDevice

@@ -23,13 +23,12 @@ from samebytes.plugins import (
 
 from .._avutil_abi import AVBufferRef
 from .._libavutil import Libavutil
-from .._owned import acquired, buffer_data, buffer_reference
+from .._owned import acquired, buffer_data
 from .described import snapshot
 from .hwcontext_abi import DEVICE_CONTEXTS, AVDRMDeviceContext, AVVAAPIDeviceContext
 from .libraries import device_types, library_at, library_for, system_library
 from .nodes import refusal_of
-from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane
-from .pool import HardwareFramePool
+from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane, HardwareFramePool
 from .transfer import upload
 
 if TYPE_CHECKING:
@@ -199,9 +198,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         context = DEVICE_CONTEXTS[library.major].from_address(address)
         name = library.hwdevice_get_type_name(context.type)
         make = _class_of(name.decode() if name else f"number {context.type}")
-        return _devices.find_or_make(
-            key, lambda: make(library, buffer_reference(library, reference))
-        )
+        return _devices.find_or_make(key, lambda: make(library, library.owned.reference(reference)))
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:

@@ -17,10 +17,10 @@ from .._from_cpu import describe_native
 from .._libavutil import Libavutil
 from .._owned import acquired
 from .._pyav import frame_address
-from .described import describe, snapshot
+from .described import Described, describe, snapshot
 from .libraries import library_at, system_library
 
-__all__ = ["HardwareFrame", "carry_meta", "place_of"]
+__all__ = ["HardwareFrame", "carry_meta", "described", "place_of"]
 
 # libavutil/avutil.h: AV_NOPTS_VALUE.
 _NO_PTS = -(1 << 63)
@@ -127,6 +127,15 @@ def place_of(native: VideoFrame | HardwareFrame) -> tuple[Libavutil, int]:
     if isinstance(native, HardwareFrame):
         return native.library, native.pointer
     return PYAV, frame_address(native)
+
+
+def described(native: VideoFrame | HardwareFrame) -> Described:
+    """Return the description of a device's frame as it is now.
+
+    Raises:
+        LayoutError: it was given back meanwhile, or is not a frame of a device.
+    """
+    return describe(*place_of(native))
 
 
 def carry_meta(native: VideoFrame | HardwareFrame, meta: FrameMeta) -> None:

@@ -20,9 +20,8 @@ from .._loans import lend, put
 from .._reference import OwnReference, cloning, own_reference
 from .described import Described
 from .drm_descriptor import descriptor_of, planes_of
-from .frame import HardwareFrame, carry_meta, place_of
-from .objects import described
-from .pool import empty_frame
+from .frame import HardwareFrame, carry_meta, described, place_of
+from .objects import empty_frame
 
 if TYPE_CHECKING:
     from .device import HardwareDevice

@@ -23,12 +23,10 @@ from .._owned import made
 from .._pixel_formats import pixel_format_name
 from .._pyav import frame_address
 from .drm_descriptor import planes_of
-from .frame import carry_meta, place_of
-from .objects import described
+from .frame import carry_meta, described, place_of
 
 if TYPE_CHECKING:
     from .._libavutil import Libavutil
-    from .device import HardwareDevice
 
 __all__ = ["Download", "Upload", "download", "upload"]
 
@@ -40,7 +38,7 @@ class Upload(MemoryMapper):
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """The new frame, which owns its surface."""
-        device: HardwareDevice = self.target  # type: ignore[assignment]  # the node's class
+        device: Any = self.target  # a HardwareDevice
         image = item.meta.info
         if not isinstance(image, ImageInfo):
             raise Refused("frames of a device are images")
@@ -93,7 +91,7 @@ class Download(MemoryMapper):
         return native, None, None
 
 
-def upload(frame: Frame, device: HardwareDevice) -> Frame:
+def upload(frame: Frame, device: Context) -> Frame:
     """A copy of a frame of FFmpeg's in a device's own memory."""
     copy: Frame = _edge(frame.context, device).map(frame, copy=True)
     copy.readonly = False  # nobody else has that memory
@@ -102,9 +100,9 @@ def upload(frame: Frame, device: HardwareDevice) -> Frame:
 
 def download(frame: Frame) -> Frame:
     """A copy of a device's frame in memory, where a route may find a way to map it."""
-    from .._context import FFMPEG
+    import samebytes
 
-    copy: Frame = _edge(frame.context, FFMPEG).map(frame, copy=True)
+    copy: Frame = _edge(frame.context, samebytes.context("ffmpeg")).map(frame, copy=True)
     copy.readonly = False
     return copy
 

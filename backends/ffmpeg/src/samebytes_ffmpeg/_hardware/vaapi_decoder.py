@@ -22,7 +22,7 @@ from .._pyav import fraction
 from .device import VAAPIDevice
 from .frame import place_of
 from .libavcodec import AVERROR_EOF, AVERROR_INVALIDDATA, NO_TIME, AVPacket, libavcodec_of
-from .pool import empty_frame
+from .objects import empty_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
