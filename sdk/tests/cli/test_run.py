@@ -159,6 +159,16 @@ def test_what_the_file_raises_has_its_line(
     sys.modules.pop("broken", None)
 
 
+def test_what_an_element_raises_has_its_line(file: str, capsys: Capture) -> None:
+    made = Path(file)
+    made.write_text(made.read_text().replace("lambda frame: frame", "lambda frame: frame.nothing"))
+    assert main(["run", file, "--quiet"]) == 1
+    line = next(n for n, text in enumerate(made.read_text().splitlines(), 1) if "lambda" in text)
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("samebytes: element ")
+    assert said.endswith(f"has no attribute 'nothing' ({file}, line {line})")
+
+
 def test_a_port_that_is_taken_is_named(file: str, capsys: Capture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import os
 import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SamebytesError, UnknownNameError, UnsupportedObjectError
+from .lines import line_of
 
 if TYPE_CHECKING:
     from ..elements import Pipeline
@@ -77,21 +77,14 @@ def _named_lines() -> Iterator[None]:
             f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
         ) from error
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        # The first frame that is not ours, nor the import's, is in the file: its last one counts.
-        files = [one.filename for one in frames]
-        outside = [one for one in files if one != __file__ and "importlib" not in one]
-        if not outside:
+        line = line_of(error)
+        if not line:
             raise
-        line = next(one.lineno for one in reversed(frames) if one.filename == outside[0])
         if isinstance(error, KeyError) and _raised_by_environ(error):
             raise UnsupportedObjectError(
-                f"{outside[0]}, line {line}: the environment variable {error.args[0]}, which is "
-                "read there, is not set"
+                f"{line}: the environment variable {error.args[0]}, which is read there, is not set"
             ) from error
-        raise UnsupportedObjectError(
-            f"{outside[0]}, line {line}: {type(error).__name__}: {error}"
-        ) from error
+        raise UnsupportedObjectError(f"{line}: {type(error).__name__}: {error}") from error
 
 
 def _raised_by_environ(error: KeyError) -> bool:

@@ -52,7 +52,7 @@ def _status(arguments: list[str], output: Output) -> int:
     except KeyboardInterrupt:
         return 130
     except SamebytesError as error:
-        _tell(error, str(error))
+        _tell(error, f"{error}{_place_of(error)}")
         return 2 if isinstance(error, UnknownNameError | AmbiguousTargetError) else 1
     except Exception as error:
         if error is output.error:
@@ -111,6 +111,20 @@ def parser_of(
             place.description = getattr(chosen, "SUMMARY", command.summary)
             call(chosen.add_arguments, name, place)
     return parser, chosen
+
+
+def _place_of(error: SamebytesError) -> str:
+    """The line at which the code of an element raised, in parentheses; "" for what an element says.
+
+    Such an error repeats what was raised, which a user can do nothing about without its line.
+    """
+    cause = error.__cause__
+    if cause is None or not str(error).endswith(f"{type(cause).__name__}: {cause}"):
+        return ""
+    from .lines import line_of
+
+    line = line_of(cause)
+    return f" ({line})" if line and line not in str(error) else ""
 
 
 def _status_of(end: SystemExit) -> int:
