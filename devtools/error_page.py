@@ -68,6 +68,8 @@ _REMEDIES = {
     "sender does not follow [the format](wire-format.md).",
     "EndOfStreamError": "The sender has finished; stop receiving.",
     "PipelineTimeoutError": "Wait longer, or look for an element that has stalled.",
+    "CameraGoneError": "Connect the camera, and open it again.",
+    "CameraTimeoutError": "Wait longer, drop frames that are kept, or try the camera elsewhere.",
     "NewBackendError": "Choose another name or folder.",
     "Refused": "Remove the reason, or choose another target or `copy=True`.",
     "SoftDeviceError": "Install or choose what the message names.",

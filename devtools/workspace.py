@@ -130,6 +130,12 @@ DISTRIBUTIONS = (
     ),
     Distribution("samebytes-ray", "contrib/ray", brings=("samebytes_ray", "ray")),
     Distribution(
+        "samebytes-v4l2",
+        "contrib/v4l2",
+        alone_with=("samebytes-dma",),
+        brings=("samebytes_v4l2",),
+    ),
+    Distribution(
         "samebytes-softdevices",
         "contrib/softdevices",
         extras=("gpu",),

@@ -56,6 +56,7 @@ MODULES = (
     "samebytes_softdevices",
     "samebytes_softdevices.va_surfaces",
     "samebytes_sycl",
+    "samebytes_v4l2",
     "samebytes_vaapi",
 )
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n +\S.*)*", re.MULTILINE)

@@ -35,6 +35,6 @@ def test_who_names_the_removed_is_asked() -> None:
 
 
 def test_what_depends_on_the_removed_goes_with_it() -> None:
-    assert dependents(backend("dma")) == [backend("ipc")]
+    assert dependents(backend("dma")) == [backend("ipc"), backend("v4l2")]
     assert not any(path.startswith("contrib/ipc/") for path in telling_tests(backend("dma")))
     assert dependents(backend("ipc")) == []

@@ -19,7 +19,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the distributions that an extra brings."""
     for folder, name in (
         ("sdk", "samebytes"), ("backends/dma", "samebytes-dma"), ("mappers", "samebytes-mappers"),
-        ("contrib/soft devices", "samebytes-softdevices"),
+        ("contrib/soft devices", "samebytes-softdevices"), ("contrib/v4l2", "samebytes-v4l2"),
     ):  # fmt: skip
         made = tmp_path / folder
         made.mkdir(parents=True)
@@ -38,6 +38,13 @@ def test_folders_of_the_checkout(checkout: Path) -> None:
     folder = f"{checkout}/contrib/soft devices"
     assert working("pip install samebytes-softdevices") == f"pip install '{folder}'"
     assert working('(pip install "samebytes-softdevices[gpu]")') == f'(pip install "{folder}[gpu]")'
+
+
+def test_a_name_with_a_digit(checkout: Path) -> None:
+    folder = f"{checkout}/contrib/v4l2"
+    assert working("pip install samebytes-v4l2") == f"pip install {folder}"
+    command = working('pip install "samebytes[v4l2]"')
+    assert {*command.split()} == {"pip", "install", folder, f"{checkout}/mappers"}
 
 
 def test_a_folder_of_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

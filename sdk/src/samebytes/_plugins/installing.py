@@ -22,7 +22,7 @@ __all__ = ["PUBLISHED", "extras", "working"]
 # Whether `pip install samebytes` works. To be changed when the first release has been uploaded.
 PUBLISHED = False
 
-_OURS = r'"?(samebytes(?:-[a-z-]+)?)(?:\[([a-z_,-]+)\])?"?(?![\w./-])'
+_OURS = r'"?(samebytes(?:-[a-z0-9-]+)?)(?:\[([a-z0-9_,-]+)\])?"?(?![\w./-])'
 _COMMAND = re.compile(rf"pip install (?=[\"]?samebytes){_OURS}")
 _ANY_WHEELS = "FOLDER_OF_WHEELS"
 

@@ -227,7 +227,7 @@ class NativeStorage(Storage):
 class LeasedStorage(Storage):
     """Memory of a pool for one use of it: `keep` is the pool's storage of the same bytes.
 
-    What drivers know of the memory is remembered by the pool's, which lives longer.
+    An `ImportCache` imports the pool's once, for all uses. `release` gives this one back to it.
     """
 
     __slots__ = ()
