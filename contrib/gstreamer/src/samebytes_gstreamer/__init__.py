@@ -9,19 +9,17 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._analytics import write_regions_as
-    from ._context import GStreamerContext
+    from ._context import GStreamerContext, GStreamerOpenCLContext, GStreamerVAContext
     from ._dlstreamer import add_gva_metas
     from ._element_context import context_of
     from ._frame import GStreamerFrame, frame_of, frames_of
     from ._hosted.registering import register
-    from ._opencl_in_buffer import GStreamerOpenCLContext
     from ._pipeline import PipelineError, PipelineTimeoutError
     from ._plane import GStreamerPlane
     from ._segmentation import Segmentation
     from ._sink import GStreamerSink
     from ._source import GStreamerSource
     from ._tensor import GStreamerTensor
-    from ._va import GStreamerVAContext
 
 __version__ = "0.1.0"
 
@@ -48,12 +46,12 @@ __all__ = [
 _HOME = {
     "GStreamerContext": "._context",
     "GStreamerFrame": "._frame",
-    "GStreamerOpenCLContext": "._opencl_in_buffer",
+    "GStreamerOpenCLContext": "._context",
     "GStreamerPlane": "._plane",
     "GStreamerSink": "._sink",
     "GStreamerSource": "._source",
     "GStreamerTensor": "._tensor",
-    "GStreamerVAContext": "._va",
+    "GStreamerVAContext": "._context",
     "PipelineError": "._pipeline",
     "PipelineTimeoutError": "._pipeline",
     "Segmentation": "._segmentation",

@@ -38,7 +38,7 @@ def context_of(element: Any) -> Context:
         found = asked.get_context(_VA_DISPLAY) or _of_neighbours(asked)
         display = None if found is None else found.get_structure().get_value(_VA_DISPLAY_FIELD)
         if display is not None:
-            from ._va import context_of_display
+            from ._context import context_of_display
 
             return context_of_display(pointer_of(display))
     raise UnsupportedObjectError(

@@ -62,13 +62,13 @@ def samebytes_contexts() -> list[ContextSpec]:
         ),
         ContextSpec(
             node="gstreamer:VA",
-            context="samebytes_gstreamer._va:GStreamerVAContext",
+            context="samebytes_gstreamer._context:GStreamerVAContext",
             level="frame",
             transit=False,
         ),
         ContextSpec(
             node="gstreamer:OpenCL",
-            context="samebytes_gstreamer._opencl_in_buffer:GStreamerOpenCLContext",
+            context="samebytes_gstreamer._context:GStreamerOpenCLContext",
             derives_from=("opencl",),
             level="frame",
             transit=False,
@@ -155,7 +155,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer:VA",
             target="vaapi",
-            mapper="samebytes_gstreamer._va:VAFrameToSurface",
+            mapper="samebytes_gstreamer._device_edges:VAFrameToSurface",
             transfer=Transfer.ALIAS,
             summary="the surface in the buffer",
             level="frame",
@@ -165,7 +165,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="opencl",
             target="gstreamer:OpenCL",
-            mapper="samebytes_gstreamer._opencl_in_buffer:OpenCLToBuffer",
+            mapper="samebytes_gstreamer._device_edges:OpenCLToBuffer",
             transfer=Transfer.ALIAS,
             summary="a buffer that carries the cl_mem objects through a pipeline",
             level="frame",
@@ -175,7 +175,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer:OpenCL",
             target="opencl",
-            mapper="samebytes_gstreamer._opencl_in_buffer:BufferToOpenCL",
+            mapper="samebytes_gstreamer._device_edges:BufferToOpenCL",
             transfer=Transfer.ALIAS,
             summary="the cl_mem objects that the buffer carries",
             level="frame",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from samebytes import Tensor, TensorInfo
+from samebytes import Tensor, TensorInfo, tensor
 from samebytes.errors import SamebytesError
 from samebytes.plugins import data_address
 
@@ -15,7 +15,6 @@ from .._gi import Gst, pointer_of
 from .._libraries import gst
 from .._loans import append, new_loan, wrap_bytes
 from .._plane import GStreamerPlane
-from .._tensor import GStreamerTensor
 
 __all__ = ["lent", "tensor_in"]
 
@@ -44,7 +43,7 @@ def tensor_in(buffer: int, info: TensorInfo, offset: int = 0) -> Tensor | None:
     gst.gst_buffer_append_memory(pointer_of(holder), memory)
     try:
         plane = GStreamerPlane(holder.get_memory(0), info, offset, keep=_Held(buffer))
-        return GStreamerTensor.wrap(plane).map("cpu", "r")
+        return tensor(plane).map("cpu", "r")
     except SamebytesError:
         return None
 

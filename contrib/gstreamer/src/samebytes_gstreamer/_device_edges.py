@@ -1,65 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gstreamer:OpenCL: buffers that carry OpenCL memory through a pipeline."""
+"""Edges between buffers and memory of devices: surfaces of VA-API, and OpenCL memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from samebytes import Context, Frame, MemoryMapper
-from samebytes.errors import UnsupportedObjectError
-from samebytes.plugins import Refused, intern
+from samebytes import Frame, MemoryMapper
+from samebytes.plugins import Refused
 
-from ._frame import GStreamerFrame
+from ._abi.plugin_libraries import VA_INVALID_SURFACE
 from ._gi import pointer_of
+from ._libraries import va
 from ._opencl_memory import carried_by, carry
-from ._tensor import GStreamerTensor
+from ._tensor import memory_in
 from ._writing import buffer_of, check_picture, describe_buffer, mark_readonly
 
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from typing import Any
 
     from samebytes import Access, Storage, TensorInfo
 
-__all__ = ["BufferToOpenCL", "GStreamerOpenCLContext", "OpenCLToBuffer", "context_over"]
+__all__ = ["BufferToOpenCL", "OpenCLToBuffer", "VAFrameToSurface"]
 
 
-class GStreamerOpenCLContext(Context[GStreamerTensor, GStreamerFrame]):
-    """Buffers that carry memory of one OpenCL context, which is `parent`.
+class VAFrameToSurface(MemoryMapper):
+    """gstreamer:VA -> vaapi: the surface in the buffer, which stays GStreamer's."""
 
-    Elements pass them on, and cannot read them. Map a frame to `frame.context.parent` to have its
-    cl_mem objects again.
-    """
+    __slots__ = ()
 
-    memory_type = "gstreamer"
-    node = "gstreamer:OpenCL"
-    tensor_class = GStreamerTensor
-    frame_class = GStreamerFrame
-    primary_handle = "gst_memory"
-    caps_feature = "memory:OpenCL"
-    """The feature in the caps of its frames."""
-    may_be_opaque = True
-
-    def __init__(self, parent: Context) -> None:
-        handles = {"cl_context": parent.handle("cl_context")}
-        super().__init__(parent.device, handles=handles, parent=parent)
-
-    @classmethod
-    def create(cls, device: str | None, parent: Context | None) -> Self:
-        """The context over an OpenCL context.
-
-        Raises:
-            UnsupportedObjectError: there is none: it is derived.
-        """
-        if parent is None:
-            raise UnsupportedObjectError(
-                'derive it: samebytes.context("opencl").derive("gstreamer:OpenCL")'
+    def connect(self, item: Frame, access: Access) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The surface, which keeps the buffer."""
+        target: Any = self.target
+        native = item.planes[0].native
+        surface_id = va().gst_va_memory_get_surface(pointer_of(memory_in(native)))
+        if surface_id == VA_INVALID_SURFACE:
+            raise Refused("the memory has no surface")
+        if target.handle("va_display") != self.source.handle("va_display"):
+            raise Refused(
+                "the surface is of another VADisplay: map to vaapi by name, which shares this one"
             )
-        return cls(parent)
-
-
-def context_over(parent: Context) -> Context:
-    """The living context over an OpenCL context."""
-    return intern(GStreamerOpenCLContext(parent))
+        surface = target.import_surface(surface_id, item.image, keep=native)
+        return surface, None, surface.storage
 
 
 class OpenCLToBuffer(MemoryMapper):
