@@ -120,8 +120,7 @@ def compile_model(
         HostBlockingWarning: an operation of the model makes start_async() wait, on a shared queue.
     """
     if _is_npu(context_or_device):
-        from ..intel_npu import validate
-        from ..intel_npu._properties import check_tiles
+        from ..intel_npu._properties import check_tiles, validate
 
         given_core = core if core is not None else getattr(context_or_device, "core", None)
         config = validate(config or {}, core=core_of(given_core))
@@ -236,7 +235,7 @@ def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:
     if not device.startswith("NPU"):
         return model
     # Not at the top: programs for other devices need none of it.
-    from ..intel_npu import check_static
+    from ..intel_npu._checks import check_static
 
     model = read_model(core, model)
     check_static(model)

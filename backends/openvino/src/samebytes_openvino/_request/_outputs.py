@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import weakref
 from operator import index
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsIndex
 
 from samebytes import Access, Context, Frame, FrameMeta, Tensor
 from samebytes.errors import BusyError, LayoutError, UnknownNameError
@@ -15,13 +15,24 @@ from .._host._tensor import OPENVINO
 from ._ports import find_port
 
 if TYPE_CHECKING:
+    from ._inference import Inference
     from ._ports import Port
-    from ._request import InferRequest
 
 __all__ = ["WHOLE", "Loans", "OutputFrame", "outputs_of_item", "placed"]
 
 WHOLE = AffineTransform()
 """Of a picture that lies all over the model's image."""
+
+
+class Request(Protocol):
+    """An InferRequest, as its outputs know it."""
+
+    output_ports: tuple[Port, ...]
+    _inference: Inference
+
+    def wait(self) -> bool: ...
+    def output_tensors(self) -> tuple[Tensor, ...]: ...
+    def get_output_tensor(self, port: Any = 0) -> Tensor: ...
 
 
 class OutputFrame(Frame):
@@ -38,7 +49,7 @@ class OutputFrame(Frame):
     __slots__ = ("_ports", "_request")
 
     _ports: tuple[Port, ...]
-    _request: InferRequest
+    _request: Request
 
     def __init__(
         self,
@@ -54,7 +65,7 @@ class OutputFrame(Frame):
             self._request, self._ports = parent._request, parent._ports
 
     @classmethod
-    def of(cls, request: InferRequest, context: Context | None) -> OutputFrame:
+    def of(cls, request: Request, context: Context | None) -> OutputFrame:
         """The outputs of `request`, which lie in `context`; None for different memory.
 
         Args:
@@ -155,7 +166,7 @@ class _ItemOutputs(OutputFrame):
         return tuple(self._request.get_output_tensor(port.index) for port in self._ports)
 
 
-def outputs_of_item(request: InferRequest, number: int, count: int) -> OutputFrame:
+def outputs_of_item(request: Request, number: int, count: int) -> OutputFrame:
     """The outputs of one frame of a batch.
 
     Args:

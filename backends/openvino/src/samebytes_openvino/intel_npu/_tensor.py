@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -16,15 +16,12 @@ from .._errors import PropertyError, RegionError
 from .._host._element_types import element_type, from_element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
-from .._remote._context import RemoteTensor
+from .._remote._context import RemoteContext, RemoteTensor
 from .._remote._pins import pin, pinned
 from .._remote._values import as_tensor, info_of
 from . import _checks
 from ._imports import Imported, holding, tensor_in
 from ._remote_properties import MemType, TensorType
-
-if TYPE_CHECKING:
-    from ._context import ZeroContext
 
 __all__ = [
     "REGION",
@@ -228,7 +225,7 @@ class ZeroMemory:
 
     __slots__ = ("_imported", "context", "readonly")
 
-    def __init__(self, context: ZeroContext, imported: Imported, readonly: bool) -> None:
+    def __init__(self, context: RemoteContext, imported: Imported, readonly: bool) -> None:
         self.context = context
         self.readonly = readonly
         self._imported = imported
