@@ -19,9 +19,25 @@ import samebytes.elements as el
 from samebytes import Region, metadata
 from samebytes.metadata import Classification, Detection, InferenceResult, ObjectId, to_json
 from samebytes_gstreamer import Segmentation
+from samebytes_gstreamer._abi.analytics import GstTensor, GstTensorMeta
 from samebytes_gstreamer._analytics import reading
+from samebytes_gstreamer._analytics.functions import tensor_functions
+from samebytes_gstreamer._gi import Gst
+from samebytes_gstreamer._libraries import gst
+from samebytes_gstreamer._results_of_frames import said_of, with_results
 
-from .analytics_checks import BOX, SOURCE, detect, frames_of, gray, native, read, registered
+from .analytics_checks import (
+    BOX,
+    SOURCE,
+    detect,
+    frames_of,
+    gray,
+    native,
+    plain,
+    read,
+    registered,
+    with_tensor,
+)
 
 gi.require_version("GstAnalytics", "1.0")
 from gi.repository import GLib, GstAnalytics  # noqa: E402  # after its version
@@ -82,6 +98,84 @@ def test_masks_and_boxes_are_gone_or_moved_behind_native_elements(cut: str) -> N
     for frame in frames_of(registered("sb_an_find_mask", find), cut):
         boxes = [region.box for region in frame.regions]
         assert boxes in ([], [moved[cut.partition(" ")[0]]])  # 1.26 drops them, 1.28 moves them
+
+
+@pytest.mark.parametrize(
+    ("part", "stays"),
+    [
+        ("videocrop left=80", False),
+        ("videoflip method=clockwise", False),
+        ("videobox left=-10", False),
+        ("videoscale ! video/x-raw,width=80,height=30", True),
+        ("videoconvert ! video/x-raw,format=RGB", True),
+    ],
+)
+def test_results_of_the_whole_picture_are_not_those_of_a_part(part: str, stays: bool) -> None:
+    def find(frame: Any) -> None:
+        metadata.add(frame, InferenceResult(np.ones((12, 16), np.uint8), format="mask"))
+
+    for frame in frames_of(registered("sb_an_find_whole", find), part):
+        assert len(metadata.all_of(frame, InferenceResult)) == stays
+
+
+@pytest.mark.parametrize(
+    ("part", "box"),
+    [
+        ("videoconvert ! video/x-raw,format=RGB", BOX),
+        ("videoscale ! video/x-raw,width=80,height=60", (10, 15, 20, 25)),
+    ],
+)
+def test_a_detection_in_both_metas_shows_once_behind_native_elements(part: str, box: Any) -> None:
+    """They drop what the old meta says beside the box, its confidence too."""
+
+    def find(frame: Any) -> None:
+        detect(frame)
+        frame.regions[0].metadata.update(id=7, label_id=3)
+
+    for frame in frames_of(registered("sb_an_find_both", find), part):
+        [region] = frame.regions
+        assert (region.box, region.confidence, region.metadata["id"]) == (box, 0.9, 7)
+        assert metadata.find(region, ObjectId) == ObjectId(11)
+
+
+def test_a_part_of_a_native_detection_is_related_to_it() -> None:
+    buffer, meta = native(("dog", 0, 0, 5, 5, 0.5), ("car", 0, 0, 50, 40, 0.5))
+    frame = read(buffer)
+    before = said_of(frame)
+    parent = frame.regions[1].metadata["id"]
+    frame.regions.append(Region(5, 5, 9, 9, "wheel", 0.5, {"parent_id": parent}))
+    assert with_results(frame, before) is None
+    assert plain(buffer) == (3, 0)
+    assert meta.get_relation(2, 1) == PART_OF
+    assert [r.metadata["id"] for r in read(buffer).regions] == [0, 1, 2]
+
+
+def test_tensors_stay_where_a_buffer_is_copied_for_what_is_added() -> None:
+    """As behind a tee, whose other branch holds it."""
+    buffer = with_tensor(Gst.Buffer.new_wrapped(bytes(12)))
+    frame = read(buffer)
+    before = said_of(frame)
+    frame.regions.append(Region(1, 2, 3, 4, "dog", 0.5))
+    gst.gst_mini_object_ref(hash(buffer))
+    try:
+        other = with_results(frame, before)
+    finally:
+        gst.gst_mini_object_unref(hash(buffer))
+    assert other is not None
+    kept, given = (tensor_functions().gst_buffer_get_tensor_meta(b)
+                   for b in (hash(buffer), other.pointer))  # fmt: skip
+    tensors = [
+        GstTensor.from_address(GstTensorMeta.from_address(m).tensors[0]) for m in (kept, given)
+    ]
+    assert tensors[0].data == tensors[1].data
+
+
+def test_a_class_without_a_level_is_read() -> None:
+    buffer, meta = native(("car", *BOX, 0.5))
+    number = meta.add_one_cls_mtd(float("nan"), GLib.quark_from_string("red"))[1].id
+    meta.set_relation(RELATED, 0, number)
+    [region] = read(buffer).regions
+    assert metadata.find(region, Classification) == Classification("red")
 
 
 def test_json_is_what_it_was() -> None:

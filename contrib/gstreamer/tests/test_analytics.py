@@ -14,10 +14,11 @@ import pytest
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
-from samebytes import Region
+from samebytes import Region, metadata
 from samebytes.errors import MetadataError, MissingDependencyError, UnknownNameError
 from samebytes.metadata import KEY, Classification, ObjectId
 from samebytes_gstreamer._analytics import functions, labels, merged_regions, writing
+from samebytes_gstreamer._gi import GLib
 from samebytes_gstreamer._metas import metas_of
 
 
@@ -78,7 +79,8 @@ def test_a_program_can_ask_for_the_old_metas(monkeypatch: pytest.MonkeyPatch) ->
         ((10, 20, 30, 42), "car", 0.5, False),
         ((10, 20, 30, 40), "bus", 0.5, False),
         ((10, 20, 30, 40), "car", 0.5 + 3e-6, False),
-        ((10, 20, 30, 40), "car", None, False),
+        ((11, 20, 30, 40), "car", None, True),  # elements that scale drop it
+        ((12, 20, 30, 40), "car", None, False),
     ],
 )
 def test_a_detection_in_both_metas_shows_once(
@@ -96,6 +98,35 @@ def test_an_old_meta_is_one_detection_at_most() -> None:
     new = [Region(10, 20, 30, 40, "car", 0.5, {"id": n}) for n in range(2)]
     found = merged_regions(new, [Region(10, 20, 30, 40, "car", 0.5, {"id": 7})])
     assert [region.metadata["id"] for region in found] == [7, 1]
+
+
+def test_the_nearest_old_meta_is_the_same_detection() -> None:
+    new = [Region(x, 20, 30, 40, "car", 0.5, {"id": x}) for x in (1, 2)]
+    old = [Region(x, 20, 30, 40, "car", 0.5, {"id": 70 + x}) for x in (2, 1)]
+    assert [region.metadata["id"] for region in merged_regions(new, old)] == [71, 72]
+    new = [Region(x, 20, 30, 40, "car", 0.5, {"id": x}) for x in (1, 2)]
+    old[1].x = 0
+    assert [region.metadata["id"] for region in merged_regions(new, old)] == [71, 72]
+
+
+def test_relations_count_where_nobody_set_the_numbers_of_old_metas() -> None:
+    new = [Region(n, n, 3, 4, "car", n / 8, {"id": n}) for n in range(3)]
+    new[2].metadata["parent_id"] = 1
+    unset = {"id": 0, "parent_id": 0}
+    old = [Region(n, n, 3, 4, "car", n / 8, dict(unset)) for n in range(3)]
+    found = merged_regions(new, old)
+    assert [region.metadata for region in found] == [
+        {"id": 0},
+        {"id": 1},
+        {"id": 2, "parent_id": 1},
+    ]
+
+
+def test_the_parent_of_a_relation_has_the_number_of_its_old_meta() -> None:
+    new = [Region(n, n, 3, 4, "car", 0.5, {"id": n}) for n in range(2)]
+    new[1].metadata["parent_id"] = 0
+    found = merged_regions(new, [Region(0, 0, 3, 4, "car", 0.5, {"id": 77, "parent_id": 0})])
+    assert [region.metadata for region in found] == [{"id": 77}, {"id": 1, "parent_id": 77}]
 
 
 def test_entries_of_both_metas_show_once() -> None:
@@ -129,6 +160,53 @@ def test_a_region_with_a_label_of_any_bytes_is_written() -> None:
     frame.regions.append(Region(1, 2, 3, 4, "caf\udce9", 0.5))
     again = sb.frame(frame.map("gstreamer").native)
     assert again.regions[0].label == "caf\udce9"
+
+
+def test_further_labels_are_interned_in_neither_meta(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels, "MOST_LABELS", len(labels._quarks))
+    monkeypatch.setattr(labels, "_warned", [b""])
+    frame = sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8")
+    frame.regions.append(Region(1, 2, 3, 4, "a label beyond the bound", 0.5))
+    buffer = frame.map("gstreamer").native
+    assert [meta.roi_type for meta in metas_of(hash(buffer)).regions] == [0]
+    assert not GLib.quark_try_string("a label beyond the bound")
+    again = sb.frame(buffer)
+    assert [region.label for region in again.regions] == ["a label beyond the bound"]
+    again.regions[0].label = "another beyond it"
+    [region] = sb.frame(again.map("cpu").map("gstreamer").native).regions
+    assert region.label == "another beyond it"
+
+
+def test_classes_with_labels_of_any_bytes_are_written() -> None:
+    frame = sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8")
+    metadata.add(frame, Classification("caf\udce9", 0.5))
+    [found] = metadata.all_of(sb.frame(frame.map("gstreamer").native), Classification)
+    assert found.label in ("caf\udce9", "caf?")  # structures, before 1.24, have no such bytes
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"parent_id": [1]},
+        {"id": "x", "parent_id": "y"},
+        {"id": 2**70, "parent_id": 2**70},
+        {"oriented_box": (1, 2, 3, 4, float("nan"))},
+        {"oriented_box": (1, 2, -3, -4, 0.5)},
+        {"oriented_box": "turned", "params": "none"},
+    ],
+)
+def test_a_region_with_any_metadata_keeps_its_box(said: dict[str, Any]) -> None:
+    frame = sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8")
+    frame.regions.append(Region(1, 2, 3, 4, "car", 0.5, said))
+    [region] = sb.frame(frame.map("gstreamer").native).regions
+    assert region.box == (1, 2, 3, 4)
+
+
+def test_a_box_between_pixels_is_left_out() -> None:
+    frame = sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8")
+    frame.regions.extend([Region(1, 2, 3, 4, "car", 0.5), Region(5, 6, 7, 8, "bus", 0.5)])
+    frame.regions[0].x = 1.5  # type: ignore[assignment]  # that is the test
+    assert [r.label for r in sb.frame(frame.map("gstreamer").native).regions] == ["bus"]
 
 
 @pytest.mark.parametrize(

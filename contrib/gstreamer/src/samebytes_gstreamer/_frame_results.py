@@ -2,8 +2,8 @@
 """Typed entries that speak of a whole frame, as metas of its buffer.
 
 Where DL Streamer's library is loaded, its own meta has tensors and classifications. Elsewhere, and
-for what it has no meta for, it is a custom meta of this package, which elements copy along with the
-others that say nothing of size or colours.
+for what it has no meta for, it is a custom meta of this package. Elements that convert or scale
+pass it on; those that cut, turn or enlarge a picture drop it, since it speaks of the whole.
 """
 
 from __future__ import annotations
@@ -70,5 +70,6 @@ def remove_results(buffer: int, metas: Metas) -> None:
 def _info() -> int:
     """The GstMetaInfo* of the custom meta."""
     known: int | None = gst.gst_meta_get_info(RESULT_META)
-    no_tags = (c_char_p * 1)(None)
-    return known or int(gst.gst_meta_register_custom(RESULT_META, no_tags, None, None, None))
+    # videocrop, videobox and videoflip drop what has this tag, videoscale and videoconvert do not.
+    tags = (c_char_p * 2)(b"orientation", None)
+    return known or int(gst.gst_meta_register_custom(RESULT_META, tags, None, None, None))

@@ -18,7 +18,7 @@ from samebytes.metadata import KEY, Entry
 from ._abi.gstreamer import GST_BUFFER_OFFSET_NONE, GST_CLOCK_TIME_NONE, GstBuffer
 from ._abi.video import GstVideoRegionOfInterestMeta
 from ._analytics import add_analytics, merged_entries, merged_regions, read_analytics, read_tensors
-from ._analytics.labels import bytes_of, text_of
+from ._analytics.labels import quark_of, text_of
 from ._caps import Description
 from ._dlstreamer import add_dlstreamer_metas, read_dlstreamer_metas
 from ._frame_results import add_results, read_results
@@ -30,8 +30,8 @@ from ._interlacing import (
     read_fields,
 )
 from ._libraries import glib, video
-from ._metas import Metas
-from ._results import detected, entries_in, is_carried, merged, with_detection
+from ._metas import Metas, metas_of
+from ._results import detected, entries_in, is_carried, label_in, merged, with_detection
 from ._segmentation import Segmentation
 from ._structures import dicts_in, list_items, new_structure, read_structure, structure_name
 
@@ -147,6 +147,8 @@ def read_meta(
         {"gstreamer": known, **meaning},
         merged_regions(analytics.regions, [_region(r, *origin) for r in metas.regions]),
     )
+    for region in meta.regions:
+        region.label = region.label or label_in(dicts_in(region.metadata.get("params")))
     meta.description = description
     meta.crop = crop
     meta.said = said_by(buffer, meta)
@@ -238,6 +240,8 @@ def add_regions(
     top: int = 0,
     entries: Sequence[Entry] = (),
     info: ImageInfo | AudioInfo | None = None,
+    *,
+    more: bool = False,
 ) -> None:
     """Attach regions to a GstBuffer*, as `write_meta` does: in its relation meta, if it can be.
 
@@ -245,8 +249,12 @@ def add_regions(
         entries: of the whole frame, for the relation meta.
         left, top: where the picture begins that they are in.
         info: of that picture, without which segmentations are left out.
+        more: the buffer has regions already, which those may be parts of.
     """
-    for region in add_analytics(buffer, regions, entries, left, top, _size_of(info)):
+    there = (
+        _numbers_by_id(buffer) if more and any("parent_id" in r.metadata for r in regions) else {}
+    )
+    for region in add_analytics(buffer, regions, entries, left, top, _size_of(info), there):
         try:
             # index(): results of inference are often numpy's integers.
             x, y = index(region.x) + left, index(region.y) + top
@@ -255,14 +263,24 @@ def add_regions(
             continue
         if not all(0 <= n <= _MOST for n in numbers):
             continue
-        label = bytes_of(region.label) or None
-        added = video.gst_buffer_add_video_region_of_interest_meta(buffer, label, *numbers)
+        label = quark_of(region.label)
+        added = video.gst_buffer_add_video_region_of_interest_meta_id(buffer, label, *numbers)
         mirror = GstVideoRegionOfInterestMeta.from_address(added)
         for key in ("id", "parent_id"):
             value = region.metadata.get(key)
             if isinstance(value, int) and -(2**31) <= value < 2**31:
                 setattr(mirror, key, value)
         params = merged(dicts_in(region.metadata.get("params")), carried_in(region.metadata))
-        for fields in with_detection(params, region):
+        for fields in with_detection(params, region, label=not label):
             structure = new_structure(str(fields.get("name", "params")), fields)
             video.gst_video_region_of_interest_meta_add_param(added, structure)
+
+
+def _numbers_by_id(buffer: int) -> dict[int, int]:
+    """The numbers that detections have in the relation meta, by the ids of their regions."""
+    metas = metas_of(buffer)
+    relation = None if metas.analytics is None else addressof(metas.analytics)
+    found = read_analytics(relation).regions
+    numbers = [region.metadata["id"] for region in found]
+    merged_regions(found, [_region(region, 0, 0) for region in metas.regions])
+    return {region.metadata["id"]: number for region, number in zip(found, numbers, strict=True)}

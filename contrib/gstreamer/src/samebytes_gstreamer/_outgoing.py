@@ -15,6 +15,7 @@ from ._abi.gstreamer import (
     GstBuffer,
     GstMiniObject,
 )
+from ._analytics import copy_tensors
 from ._frame import GStreamerFrame
 from ._gi import pointer_of
 from ._libraries import gst
@@ -104,4 +105,5 @@ def to_be_changed(frame: GStreamerFrame, *, metas: bool = False) -> tuple[int, O
                 "its memory cannot be in a second one; put the element before the tee"
             )
     other = Outgoing(gst.gst_buffer_copy_region(buffer, GST_BUFFER_COPY_ALL, 0, _ALL_BYTES))
+    copy_tensors(buffer, other.pointer)
     return other.pointer, other

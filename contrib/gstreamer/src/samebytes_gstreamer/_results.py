@@ -44,6 +44,7 @@ _DTYPES = {number: name for name, number in _PRECISIONS.items()}
 # Likewise of InferenceEngine::Layout; other layouts are said by their text.
 _LAYOUTS = {"NCHW": 1, "NHWC": 2, "NC": 193}
 _LAYOUT_NAMES = {number: name for name, number in _LAYOUTS.items()}
+_OF_DETECTIONS = {"confidence", "label_id", "label"}
 _TEXTS = ("model_name", "layer_name", "format")
 _LISTS = ("point_names", "point_connections")
 
@@ -68,16 +69,29 @@ def detected(params: Sequence[Mapping[str, Any]]) -> tuple[float | None, int | N
     return (confidences or [None])[0], (numbers or [None])[0]
 
 
-def with_detection(params: Sequence[_Fields], region: Region) -> list[_Fields]:
-    """Structures that say confidence and label_id of the region, instead of what they said."""
+def label_in(params: Sequence[Mapping[str, Any]]) -> str:
+    """The label of a region whose meta has no room for it, as its structures say it."""
+    labels = [fields.get("label") for fields in params if _is_detection(fields)]
+    return next((label for label in labels if isinstance(label, str)), "")
+
+
+def with_detection(
+    params: Sequence[_Fields], region: Region, *, label: bool = False
+) -> list[_Fields]:
+    """Structures that say confidence and label_id of the region, instead of what they said.
+
+    Args:
+        label: they say its label too.
+    """
     confidence = None if region.confidence is None else float(region.confidence)
     label_id = _number(region.metadata.get("label_id"))
-    if detected(params) == (confidence, label_id):
+    text = region.label if label or label_in(params) else ""
+    if detected(params) == (confidence, label_id) and label_in(params) == text:
         return list(params)
     changed = []
     for fields in params:
         if entry_of(fields) is None:
-            gone = {"confidence", "label_id"} if _is_detection(fields) else {"confidence"}
+            gone = _OF_DETECTIONS if _is_detection(fields) else {"confidence"}
             changed.append({key: value for key, value in fields.items() if key not in gone})
         else:
             changed.append(fields)
@@ -85,7 +99,7 @@ def with_detection(params: Sequence[_Fields], region: Region) -> list[_Fields]:
     if detection is None:
         detection = {"name": _DETECTION}
         changed.append(detection)
-    detection.update(_known(confidence=confidence, label_id=label_id))
+    detection.update(_known(confidence=confidence, label_id=label_id, label=text or None))
     return changed
 
 

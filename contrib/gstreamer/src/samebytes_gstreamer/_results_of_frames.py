@@ -73,7 +73,7 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
     if more_regions is None or more_entries is None:
         add_regions(buffer, regions, left, top, entries, frame.meta.info)
     else:
-        add_regions(buffer, more_regions, left, top, more_entries, frame.meta.info)
+        add_regions(buffer, more_regions, left, top, more_entries, frame.meta.info, more=True)
     if more_entries is None:
         remove_results(buffer, metas)
         details = frame.metadata.get("gstreamer")

@@ -179,6 +179,11 @@ _READ: dict[bytes, Callable[[int], Any]] = {
 }
 
 
+def _utf8(text: str) -> bytes:
+    """The text as a structure takes it: UTF-8, which labels of other elements need not be."""
+    return text.encode(errors="replace")
+
+
 def _value_of(value: Any, in_array: bool = False) -> GValue | None:
     """A GValue that holds it, to be unset; None for a type that has no counterpart."""
     held = GValue()
@@ -193,7 +198,7 @@ def _value_of(value: Any, in_array: bool = False) -> GValue | None:
         else:
             _fill(held, G_TYPE_DOUBLE, gobject.g_value_set_double, value)
     elif isinstance(value, str):
-        _fill(held, G_TYPE_STRING, gobject.g_value_set_string, value.encode())
+        _fill(held, G_TYPE_STRING, gobject.g_value_set_string, _utf8(value))
     elif isinstance(value, bytes):
         array = np.frombuffer(value, np.uint8)
         _fill(held, G_TYPE_VARIANT, gobject.g_value_set_variant, _variant_on(array))

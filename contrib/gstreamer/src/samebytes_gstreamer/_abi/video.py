@@ -90,8 +90,8 @@ VIDEO = {
         c_void_p, c_void_p, c_int, c_int, c_uint, c_uint, c_uint, POINTER(c_size_t),
         POINTER(c_int),
     ),
-    "gst_buffer_add_video_region_of_interest_meta": (
-        c_void_p, c_void_p, c_char_p, c_uint, c_uint, c_uint, c_uint,
+    "gst_buffer_add_video_region_of_interest_meta_id": (
+        c_void_p, c_void_p, c_uint, c_uint, c_uint, c_uint, c_uint,  # GQuark is 32 bits
     ),
     "gst_video_region_of_interest_meta_add_param": (None, c_void_p, c_void_p),
     # gst/video/video-format.h

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from .merging import merged_entries, merged_regions
 from .reading import Analytics, read_analytics
-from .tensors import read_tensors
+from .tensors import copy_tensors, read_tensors
 from .writing import add_analytics, remove_analytics, write_regions_as
 
 __all__ = [
     "Analytics",
     "add_analytics",
+    "copy_tensors",
     "merged_entries",
     "merged_regions",
     "read_analytics",

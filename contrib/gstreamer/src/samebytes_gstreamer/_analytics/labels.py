@@ -36,7 +36,7 @@ def _tell(text: bytes) -> None:
     _warned.append(text)
     warnings.warn(
         f"results with more than {MOST_LABELS} different labels: GStreamer never frees a label, so "
-        "further ones are left out of GstAnalytics metas; have label_id say what changes from "
+        "its elements see further regions without one; have label_id say what changes from "
         "frame to frame",
         RuntimeWarning,
         stacklevel=2,

@@ -160,10 +160,10 @@ def _region(library: Any, mtd: GstAnalyticsMtd, left: int, top: int) -> Region |
 
 def _classification(library: Any, mtd: GstAnalyticsMtd) -> Entry | None:
     """The class that is the most likely of those in a classification."""
-    best, quark = -math.inf, 0
+    best, quark = math.nan, 0
     for index in range(min(library.gst_analytics_cls_mtd_get_length(byref(mtd)), MOST_RESULTS)):
         level = library.gst_analytics_cls_mtd_get_level(byref(mtd), index)
-        if level > best:
+        if not index or level > best or math.isnan(best):
             best, quark = level, library.gst_analytics_cls_mtd_get_quark(byref(mtd), index)
     label = label_of(quark)
     return Classification(label, _confidence(best)) if label else None

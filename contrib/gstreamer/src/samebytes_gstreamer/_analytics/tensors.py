@@ -20,7 +20,7 @@ from .functions import tensor_functions
 from .labels import label_of, quark_of
 from .memory import lent, tensor_in
 
-__all__ = ["add_tensors", "read_tensors", "remove_tensors"]
+__all__ = ["add_tensors", "copy_tensors", "read_tensors", "remove_tensors"]
 
 _MOST_TENSORS = 256
 _MOST_DIMENSIONS = 32
@@ -81,10 +81,9 @@ def add_tensors(buffer: int, entries: Iterable[Entry]) -> None:
     wanted = [pair for entry in entries if (pair := _named_array(entry)) is not None]
     if library is None or not wanted:
         return
-    tensors = []
-    if (old := library.gst_buffer_get_tensor_meta(buffer)) is not None:
-        known = GstTensorMeta.from_address(old)
-        tensors += [library.gst_tensor_copy(known.tensors[n]) for n in range(known.num_tensors)]
+    old = library.gst_buffer_get_tensor_meta(buffer)
+    tensors = _copies(library, old)
+    if old is not None:
         gst.gst_buffer_remove_meta(buffer, old)
     for name, array in wanted:
         data = lent(array)
@@ -94,6 +93,28 @@ def add_tensors(buffer: int, entries: Iterable[Entry]) -> None:
         )  # fmt: skip
         if made:
             tensors.append(made)
+    _set(library, buffer, tensors)
+
+
+def copy_tensors(source: int, copy: int) -> None:
+    """Give a copy of a GstBuffer* the tensors that it lost: GStreamer 1.26 does not copy them."""
+    library = tensor_functions()
+    if library is None or library.gst_buffer_get_tensor_meta(copy) is not None:
+        return
+    old = library.gst_buffer_get_tensor_meta(source)
+    if old is not None:
+        _set(library, copy, _copies(library, old))
+
+
+def _copies(library: Any, meta: int | None) -> list[int]:
+    """The tensors of a GstTensorMeta*, on the same memory; none without one."""
+    if meta is None:
+        return []
+    known = GstTensorMeta.from_address(meta)
+    return [library.gst_tensor_copy(known.tensors[n]) for n in range(known.num_tensors)]
+
+
+def _set(library: Any, buffer: int, tensors: list[int]) -> None:
     pointers = (c_void_p * len(tensors))(*tensors)
     theirs = glib.g_malloc0(sizeof(pointers))  # the meta frees it
     memmove(theirs, addressof(pointers), sizeof(pointers))

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from typing import Any, Literal, get_args
 
 from samebytes import Region
@@ -66,6 +67,7 @@ def add_analytics(
     left: int = 0,
     top: int = 0,
     size: tuple[int, int] | None = None,
+    numbers: Mapping[int, int] | None = None,
 ) -> list[Region]:
     """Add regions, and entries of the whole frame, to the relation meta of a GstBuffer*.
 
@@ -75,6 +77,7 @@ def add_analytics(
         entries: those that a classification or a tracker says are written, and segmentations.
         left, top: where the picture begins that the regions are in.
         size: width and height of that picture, without which segmentations are not written.
+        numbers: those of the detections that are there, by the ids of their regions.
 
     Returns:
         The regions that are to be written as GstVideoRegionOfInterestMeta: all where this version
@@ -93,7 +96,7 @@ def add_analytics(
     if not meta:
         return list(regions)
     writer = _Writer(library, meta, GstBuffer.from_address(buffer).pts)
-    old = writer.add_regions(regions, left, top)
+    old = writer.add_regions(regions, left, top, numbers or {})
     for entry in wanted:
         writer.add_entry(entry)
     for group in groups:
@@ -125,11 +128,13 @@ class _Writer:
         self._first_seen = pts if pts != GST_CLOCK_TIME_NONE else 0
         self._room = MOST_RESULTS - library.gst_analytics_relation_get_length(meta)
 
-    def add_regions(self, regions: Sequence[Region], left: int, top: int) -> list[Region]:
+    def add_regions(
+        self, regions: Sequence[Region], left: int, top: int, there: Mapping[int, int]
+    ) -> list[Region]:
         """Add detections, what relates to them, and who is whose part; those that say more."""
         # All detections first: so their numbers are the same when they are read and written.
         numbers = [self._add_region(region, left, top) for region in regions]
-        by_id = {
+        by_id = dict(there) | {
             region.metadata["id"]: number
             for region, number in zip(regions, numbers, strict=True)
             if number is not None and type(region.metadata.get("id")) is int
@@ -141,12 +146,14 @@ class _Writer:
         return old
 
     def _add_region(self, region: Region, left: int, top: int) -> int | None:
+        try:
+            x, y, width, height = map(index, region.box)
+        except TypeError:
+            return None  # set to what is between pixels, which no meta can say
         turned = oriented()
         box = region.metadata.get("oriented_box")
         label = quark_of(region.label)
         sure = 0.0 if region.confidence is None else float(region.confidence)
-        if region.label and not label:
-            return None  # there is no room for more labels
         if turned is not None and box is not None and _is_oriented(box):
             x, y, width, height = map(round, box[:4])
             angle = box[4]
@@ -154,10 +161,10 @@ class _Writer:
                 turned.gst_analytics_relation_meta_add_oriented_od_mtd,
                 label, *_moved(x, y, width, height, left, top), angle, sure,
             )  # fmt: skip
-        numbers = _moved(*region.box, left, top)
         return self._added(
-            self._library.gst_analytics_relation_meta_add_od_mtd, label, *numbers, sure
-        )
+            self._library.gst_analytics_relation_meta_add_od_mtd,
+            label, *_moved(x, y, width, height, left, top), sure,
+        )  # fmt: skip
 
     def _add_details(
         self, region: Region, number: int, by_id: dict[int, int], origin: tuple[int, int]
@@ -165,8 +172,10 @@ class _Writer:
         """Add what belongs to a detection; whether nothing was left out."""
         known: dict[str, Any] = region.metadata
         said = region.confidence is not None and bool(known.get("id", number) == number)
+        said &= bool(quark_of(region.label)) or not region.label  # else there are too many labels
         said &= not known.get("params") and known.get("label_id") is None
-        parent = by_id.get(known.get("parent_id", -1))
+        whole = known.get("parent_id")
+        parent = by_id.get(whole) if type(whole) is int else None
         if parent is not None and parent != number:
             self._relate(GST_ANALYTICS_REL_TYPE_IS_PART_OF, number, parent)
             self._relate(GST_ANALYTICS_REL_TYPE_CONTAIN, parent, number)
@@ -259,7 +268,9 @@ def _is_oriented(box: Any) -> bool:
         isinstance(box, tuple)
         and len(box) == 5
         and all(type(n) in (int, float) and math.isfinite(n) and round(n) in _INT for n in box[:4])
+        and min(box[2:4]) >= 0
         and isinstance(box[4], float)
+        and math.isfinite(box[4])
     )
 
 
