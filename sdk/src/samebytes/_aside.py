@@ -13,7 +13,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["LOOK", "Aside", "GivenUpError", "taken_from"]
+__all__ = ["LOOK", "Aside", "taken_from"]
 
 R = TypeVar("R")
 
@@ -48,10 +48,6 @@ def taken_from(queue: SimpleQueue[R]) -> R:
             continue
 
 
-class GivenUpError(Exception):
-    """A call did not return after interrupt(), so it is left to its thread."""
-
-
 class Aside:
     """A thread that makes calls for another one, which waits for each.
 
@@ -69,6 +65,9 @@ class Aside:
     Attributes:
         left: a call was given up. There can be no other one.
     """
+
+    class GivenUpError(Exception):
+        """A call did not return after interrupt(), so it is left to its thread."""
 
     def __init__(
         self,
@@ -113,7 +112,7 @@ class Aside:
             GivenUpError: `interrupt()` was called, and it, or a call before, did not return soon.
         """
         if self._left:
-            raise GivenUpError
+            raise Aside.GivenUpError
         if self._thread is None:
             return function()
         try:
@@ -126,7 +125,7 @@ class Aside:
             self._woken()
             raise
         if answer is None:
-            raise GivenUpError
+            raise Aside.GivenUpError
         returned, raised = answer
         try:
             if raised is not None:

@@ -28,7 +28,8 @@
         ├── IncompatiblePluginError         it was made for another plugin API
         └── MissingDependencyError (ImportError)  a package or library it needs is missing
 
-Attributes hold the details, and the message says what to do.
+Attributes hold the details, and the message says what to do. PluginDeprecationWarning, a
+DeprecationWarning, is for authors of plugins.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ __all__ = [
     "NotHostVisibleError",
     "ParameterError",
     "PluginConflictError",
+    "PluginDeprecationWarning",
     "PluginError",
     "PluginLoadError",
     "PoolTimeoutError",
@@ -428,3 +430,10 @@ class MissingDependencyError(PluginError, ImportError):
         self.missing = missing
         self.hint = working(hint)
         super().__init__(plugin, f"{missing} is missing: {self.hint}")
+
+
+class PluginDeprecationWarning(DeprecationWarning):
+    """A plugin uses what the next major version of the plugin API will not have.
+
+    It works until then. `samebytes check-plugin` shows these warnings, and so does pytest.
+    """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._aside import Aside, GivenUpError
+from ._aside import Aside
 from ._converting.conversion import Conversion
 from ._converting.picture import PictureInfo
 from ._core.edges.context import HostContext
@@ -48,7 +48,6 @@ from ._plugins.specs import (
     ElementSpec,
     NativeSpec,
     Plugin,
-    PluginDeprecationWarning,
     ProbeResult,
     ProtocolSpec,
 )
@@ -71,7 +70,6 @@ __all__ = [
     "DeviceArray",
     "ElementSpec",
     "FrameSays",
-    "GivenUpError",
     "HandleKey",
     "HostContext",
     "ImportCache",
@@ -86,7 +84,6 @@ __all__ = [
     "OwnedPointer",
     "PictureInfo",
     "Plugin",
-    "PluginDeprecationWarning",
     "PointerArray",
     "ProbeResult",
     "ProtocolSpec",

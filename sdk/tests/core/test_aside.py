@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from samebytes.plugins import Aside, GivenUpError
+from samebytes.plugins import Aside
 
 
 def test_what_is_returned_and_raised() -> None:
@@ -73,10 +73,10 @@ def test_a_call_that_does_not_return_is_given_up_and_left() -> None:
     go, closed = threading.Event(), threading.Event()
     aside = Aside("aside", leave=closed.set)
     aside.interrupt()
-    with pytest.raises(GivenUpError):
+    with pytest.raises(Aside.GivenUpError):
         aside.call(go.wait)
     assert aside.left
-    with pytest.raises(GivenUpError):
+    with pytest.raises(Aside.GivenUpError):
         aside.call(go.wait)
     aside.close()
     assert not closed.is_set()

@@ -7,7 +7,8 @@ import pytest
 
 from samebytes._plugins.spec_checks import problem_of_spec
 from samebytes._plugins.tables import Declarations, PluginRecord, Tables
-from samebytes.plugins import ContextSpec, PluginDeprecationWarning
+from samebytes.errors import PluginDeprecationWarning
+from samebytes.plugins import ContextSpec
 
 
 def record(

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from samebytes.errors import ClosedError, NativeError, SamebytesError, UnsupportedObjectError
-from samebytes.plugins import Aside, GivenUpError, without_secrets, without_secrets_in
+from samebytes.plugins import Aside, without_secrets, without_secrets_in
 
 from ._gi import Gst
 
@@ -97,7 +97,7 @@ class Pipeline:
 
         Raises:
             PipelineError: an element cannot start.
-            GivenUpError: `interrupt()` was called, and an element waits while it starts.
+            Aside.GivenUpError: `interrupt()` was called, and an element waits while it starts.
         """
         self.check_open()
         if self.playing:
@@ -166,7 +166,7 @@ class Pipeline:
             try:
                 with suppress(RuntimeError):  # no thread can be started while Python ends
                     patience.start()
-                with suppress(GivenUpError):
+                with suppress(Aside.GivenUpError):
                     self._change(Gst.State.NULL)
             finally:
                 self.native = None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from samebytes import Access, Frame, FrameMeta
 from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
-from samebytes.plugins import GivenUpError, check_access
+from samebytes.plugins import Aside, check_access
 
 from ._abi.plugin_libraries import GST_FLOW_OK
 from ._caps import parsed
@@ -145,7 +145,7 @@ class GStreamerSink:
             self._tell_caps(with_rate(own.caps, self._rate_of(own.meta)))
         try:
             self._pipeline.play()
-        except GivenUpError:
+        except Aside.GivenUpError:
             raise ClosedError(_INTERRUPTED) from None
         self._wait_for_room(self.timeout if timeout is None else timeout)
         self._send_tags(own.metadata)

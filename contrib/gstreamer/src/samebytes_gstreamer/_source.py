@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from samebytes import Access
 from samebytes.errors import AccessError
-from samebytes.plugins import GivenUpError, check_access
+from samebytes.plugins import Aside, check_access
 
 from ._allocation import answer_with_pages
 from ._frame import GStreamerFrame
@@ -162,7 +162,7 @@ class GStreamerSource:
             return None
         try:
             self._pipeline.play()
-        except GivenUpError:
+        except Aside.GivenUpError:
             return None
         deadline = Deadline(timeout, "no frame came")
         while (sample := self._pull(deadline.step())) is None:

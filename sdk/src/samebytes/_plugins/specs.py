@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .._core.edges.edge import MapperSpec
+from ..errors import PluginDeprecationWarning
 
 __all__ = [
     "API",
@@ -21,20 +22,12 @@ __all__ = [
     "MapperSpec",
     "NativeSpec",
     "Plugin",
-    "PluginDeprecationWarning",
     "ProbeResult",
     "ProtocolSpec",
 ]
 
 API = (1, 2)
 """The plugin API of this samebytes: (major, minor)."""
-
-
-class PluginDeprecationWarning(DeprecationWarning):
-    """A plugin uses what the next major version of the plugin API will not have.
-
-    It works until then. `samebytes check-plugin` shows these warnings, and so does pytest.
-    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

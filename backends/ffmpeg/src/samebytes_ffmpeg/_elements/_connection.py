@@ -37,7 +37,7 @@ class Connection:
         return self._reading.length
 
     def open(self) -> None:
-        """Connect. Raises as Input does, and GivenUpError after `wake()`."""
+        """Connect. Raises as Input does, and Aside.GivenUpError after `wake()`."""
         self._aside.call(self._open)
 
     def info(self) -> FrameInfo | None:
@@ -49,7 +49,7 @@ class Connection:
         return self._reading.frames()
 
     def read(self) -> av.VideoFrame | None:
-        """As of the Input; GivenUpError after `wake()`."""
+        """As of the Input; Aside.GivenUpError after `wake()`."""
         return self._aside.call(self._reading.read)
 
     def wake(self) -> None:

@@ -12,7 +12,7 @@ from typing import IO, TypeVar
 
 import av
 
-from samebytes.plugins import Aside, GivenUpError, without_secrets_in
+from samebytes.plugins import Aside, without_secrets_in
 
 from ._failures import in_words
 from ._output import Output
@@ -57,7 +57,7 @@ class OneFile:
 
         Raises:
             ValueError: it cannot be created; the message says why.
-            GivenUpError: interrupted meanwhile.
+            Aside.GivenUpError: interrupted meanwhile.
         """
         path = self._path
         if path is not None and not path.parent.is_dir():
@@ -81,7 +81,7 @@ class OneFile:
         """Return the result of a call, which can be interrupted if this writes to a connection.
 
         Raises:
-            GivenUpError: interrupted meanwhile.
+            Aside.GivenUpError: interrupted meanwhile.
         """
         self._woken = 0.0
         return call() if self._aside is None else self._aside.call(call)
@@ -104,7 +104,7 @@ class OneFile:
         """
         output, self.output = self.output, None
         early = failed or (stopping and self._aside is not None)
-        expected = (GivenUpError, av.FFmpegError, OSError) if early else (GivenUpError,)
+        expected = (Aside.GivenUpError, av.FFmpegError, OSError) if early else (Aside.GivenUpError,)
         try:
             if output is not None:
                 with self._soon() if early else nullcontext():

@@ -15,7 +15,7 @@ from samebytes import Context, Frame
 from samebytes.elements import Doc, FrameInfo, Range, Sink, StreamName, stream_of
 from samebytes.errors import ElementError
 from samebytes.formats import ImageInfo, duration_of
-from samebytes.plugins import GivenUpError, without_secrets_in
+from samebytes.plugins import Aside, without_secrets_in
 
 from ._encoders import Encodable, encoder_for, why_not_of_range
 from ._failures import in_words
@@ -125,7 +125,7 @@ class FFmpegSink(Sink):
                 steady = bool(known and length and abs(1 / rate - length) < _EXACT)
                 output.start(frame, codec, rate, self.bit_rate, options, steady=steady)
             file.waiting(lambda: output.write(frame))
-        except GivenUpError:
+        except Aside.GivenUpError:
             raise self._error(_GIVEN_UP) from None
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._error(
@@ -138,7 +138,7 @@ class FFmpegSink(Sink):
         if file is not None and file.output is not None:
             try:
                 file.waiting(file.output.flush)
-            except GivenUpError:
+            except Aside.GivenUpError:
                 raise self._error(_GIVEN_UP) from None
             except (av.FFmpegError, OSError) as error:
                 raise self._unfinished(error) from without_secrets_in(error)
@@ -176,7 +176,7 @@ class FFmpegSink(Sink):
                 raise self._error(_GIVEN_UP)
             try:
                 file.open()
-            except GivenUpError:
+            except Aside.GivenUpError:
                 raise self._error(_GIVEN_UP) from None
             except ValueError as error:
                 raise self._error(str(error)) from error.__cause__

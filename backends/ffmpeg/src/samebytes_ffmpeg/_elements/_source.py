@@ -15,7 +15,7 @@ from av import error as kinds
 
 from samebytes.elements import Clock, Doc, FrameInfo, Image, Range, Seldom, Source, Timeline, logger
 from samebytes.errors import ElementError, NativeError
-from samebytes.plugins import GivenUpError, without_secrets_in
+from samebytes.plugins import Aside, without_secrets_in
 
 from ._choosing import Hwaccel, choice, offered
 from ._connection import Connection
@@ -162,7 +162,7 @@ class FFmpegSource(Source):
                     if attempts:
                         self._say_connected(attempts)
                     return frame
-            except GivenUpError:
+            except Aside.GivenUpError:
                 return None
             except NoHardwareError as error:
                 raise self._failure(str(error)) from error
@@ -213,7 +213,7 @@ class FFmpegSource(Source):
                     ) from error
                 pause = self._pause_before(attempts, error)
             if self._stopped_within(pause):
-                raise GivenUpError
+                raise Aside.GivenUpError
             attempts += 1
 
     def _pause_before(self, attempts: int, failed: Exception | None) -> float:

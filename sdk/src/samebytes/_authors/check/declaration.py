@@ -8,10 +8,10 @@ import sys
 import warnings
 from types import ModuleType
 
-from ..._plugins.specs import Plugin, PluginDeprecationWarning
+from ..._plugins.specs import Plugin
 from ..._plugins.tables import Declarations
 from ..._plugins.validation import declarations, plugin_of
-from ...errors import SamebytesError
+from ...errors import PluginDeprecationWarning, SamebytesError
 from ...testing.rules.declaration import (
     hooks_are_marked,
     importing_is_light,
