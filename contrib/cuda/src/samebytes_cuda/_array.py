@@ -13,7 +13,6 @@ from ._driver import LEGACY_STREAM
 from ._memory import HOST_VISIBLE
 
 if TYPE_CHECKING:
-    from ._context import CudaContext
     from ._use import CudaStorage
 
 __all__ = ["CudaArray"]
@@ -37,7 +36,6 @@ class CudaArray(PointerArray):
         'memory, or pass copy=True to map("cpu")'
     )
 
-    context: CudaContext
     pin: CudaStorage
 
     @property

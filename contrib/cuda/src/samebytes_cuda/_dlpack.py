@@ -12,7 +12,7 @@ from ._driver import LEGACY_STREAM
 from ._streams import follow, is_handle
 
 if TYPE_CHECKING:
-    from ._array import CudaArray
+    from samebytes.plugins import PointerArray
 
 __all__ = ["CPU", "CUDA", "CUDA_HOST", "CUDA_MANAGED", "device_of", "export", "order_before"]
 
@@ -29,7 +29,7 @@ _WORDS = {
 }
 
 
-def device_of(array: CudaArray) -> tuple[int, int]:
+def device_of(array: PointerArray) -> tuple[int, int]:
     """(device type, id) that the memory has for a consumer who asks for none.
 
     Raises:
@@ -39,7 +39,7 @@ def device_of(array: CudaArray) -> tuple[int, int]:
     return _place(array, _WORDS[array.kind][0])
 
 
-def _place(array: CudaArray, word: int) -> tuple[int, int]:
+def _place(array: PointerArray, word: int) -> tuple[int, int]:
     context = array.context
     if word in (CUDA_HOST, CPU):
         return (word, 0)
@@ -52,7 +52,7 @@ def _place(array: CudaArray, word: int) -> tuple[int, int]:
 
 
 def export(
-    array: CudaArray,
+    array: PointerArray,
     readonly: bool,
     stream: Any,
     max_version: tuple[int, int] | None,
@@ -101,7 +101,7 @@ def _checked_stream(stream: Any) -> int:
     return int(stream)
 
 
-def order_before(array: CudaArray, stream: int) -> None:
+def order_before(array: PointerArray, stream: int) -> None:
     """Let a stream wait for what is pending on the memory, which it may use from now on."""
     if array.pin.is_ordered(stream):
         return

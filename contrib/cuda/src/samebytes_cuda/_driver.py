@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from cuda.bindings import driver
 
@@ -14,8 +14,8 @@ from samebytes import Fd
 from samebytes.errors import MissingDependencyError, NativeError
 
 __all__ = [
-    "ATTRIBUTE", "LEGACY_STREAM", "NO_DRIVER", "Current", "Pending", "acquire", "attribute", "call",
-    "check", "descriptor", "driver", "free_all", "initialize",
+    "ATTRIBUTE", "LEGACY_STREAM", "NO_DRIVER", "Current", "Home", "Pending", "acquire", "attribute",
+    "call", "check", "descriptor", "driver", "free_all", "initialize",
 ]  # fmt: skip
 
 LEGACY_STREAM = 1
@@ -25,6 +25,20 @@ NO_DRIVER = (
     "install NVIDIA's driver, which brings libcuda.so.1 (in a container: the NVIDIA Container "
     "Toolkit)"
 )
+
+
+class Home(Protocol):
+    """A CudaContext, as the modules know it that it is built upon."""
+
+    native: driver.CUcontext
+    ordinal: int
+    is_primary: bool
+    closed: bool
+
+    def finish(self) -> None: ...
+    def synchronize(self) -> None: ...
+    def supports(self, name: str) -> bool: ...
+
 
 # The process in which the driver was initialised, as the one element: a fork changes it.
 _initialized_in = [0]

@@ -43,6 +43,7 @@ class Lent(CudaStorage):
 
     __slots__ = ("by_dlpack", "first", "forbids_writing", "info", "kind", "native")
 
+    context: CudaContext
     native: Any
     first: int
     info: TensorInfo

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from samebytes import Fd
 from samebytes.errors import UnknownNameError
 
-from ._driver import Current, Pending, acquire, call, descriptor, driver
+from ._driver import Current, Home, Pending, acquire, call, descriptor, driver
 from ._use import CudaStorage, owner
-
-if TYPE_CHECKING:
-    from ._context import CudaContext
 
 __all__ = ["HOST_VISIBLE", "Allocation", "Kind", "allocate"]
 
@@ -27,7 +24,7 @@ _GLOBAL = 1
 """CU_MEM_ATTACH_GLOBAL: any stream on any device may use it."""
 
 
-def allocate(context: CudaContext, nbytes: int, kind: str) -> tuple[int, CudaStorage]:
+def allocate(context: Home, nbytes: int, kind: str) -> tuple[int, CudaStorage]:
     """New memory of at least one byte, and its owner.
 
     Raises:
@@ -81,7 +78,7 @@ class Allocation:
         return descriptor(driver.cuMemExportToShareableHandle, self.handle, kind, 0)
 
 
-def _exportable(context: CudaContext, nbytes: int, pending: Pending) -> Allocation:
+def _exportable(context: Home, nbytes: int, pending: Pending) -> Allocation:
     properties = driver.CUmemAllocationProp()
     properties.type = driver.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
     properties.requestedHandleTypes = (

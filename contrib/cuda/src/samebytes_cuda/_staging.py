@@ -9,14 +9,10 @@ It ends with the context, when that is closed.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from ._driver import Pending, check, driver
+from ._driver import Home, Pending, check, driver
 from ._memory import allocate
 from ._use import CudaStorage, give_back, owner
-
-if TYPE_CHECKING:
-    from ._context import CudaContext
 
 __all__ = ["free_spare", "staged"]
 
@@ -30,7 +26,7 @@ _SPARE = 64 << 20
 _spare: dict[int, list[tuple[int, int]]] = {}
 
 
-def staged(context: CudaContext, nbytes: int) -> tuple[int, CudaStorage]:
+def staged(context: Home, nbytes: int) -> tuple[int, CudaStorage]:
     """Pinned memory, whose contents are undefined, and its owner.
 
     Raises:
@@ -51,7 +47,7 @@ def staged(context: CudaContext, nbytes: int) -> tuple[int, CudaStorage]:
     return address, pin
 
 
-def free_spare(context: CudaContext) -> None:
+def free_spare(context: Home) -> None:
     """Free what waits to be used again on the context's device.
 
     Raises:
@@ -62,9 +58,7 @@ def free_spare(context: CudaContext) -> None:
         give_back(context, [partial(_trim, spare, 0)])
 
 
-def _take(
-    context: CudaContext, spare: list[tuple[int, int]], size: int, pending: Pending
-) -> int | None:
+def _take(context: Home, spare: list[tuple[int, int]], size: int, pending: Pending) -> int | None:
     """A block of that size, which `pending` gives back."""
     for block in list(spare):
         if block[0] == size:
@@ -77,14 +71,12 @@ def _take(
     return None
 
 
-def _putting_back(
-    context: CudaContext, spare: list[tuple[int, int]], block: tuple[int, int]
-) -> Pending:
+def _putting_back(context: Home, spare: list[tuple[int, int]], block: tuple[int, int]) -> Pending:
     """The calls that keep a block for the next download. The last of the list runs first."""
     return [partial(_settle, context, spare), partial(spare.append, block)]
 
 
-def _settle(context: CudaContext, spare: list[tuple[int, int]]) -> None:
+def _settle(context: Home, spare: list[tuple[int, int]]) -> None:
     """Free what is too much, and everything of a context that was closed."""
     _trim(spare, 0 if context.closed else _SPARE)
 

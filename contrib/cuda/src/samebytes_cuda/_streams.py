@@ -12,16 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from ctypes import c_void_p
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
 from samebytes.plugins import native_pointer
 
-from ._driver import LEGACY_STREAM, Current, call, check, driver
-
-if TYPE_CHECKING:
-    from ._context import CudaContext
+from ._driver import LEGACY_STREAM, Current, Home, call, check, driver
 
 __all__ = [
     "check_device", "follow", "follows_home", "follows_home_of", "free_events", "handle_of",
@@ -94,17 +91,17 @@ def _number_of(queue: Any) -> int:
     )
 
 
-def precede(context: CudaContext, stream: int) -> None:
+def precede(context: Home, stream: int) -> None:
     """Let home wait for what is enqueued on `stream`."""
     order(context, stream, LEGACY_STREAM)
 
 
-def follow(context: CudaContext, stream: int) -> None:
+def follow(context: Home, stream: int) -> None:
     """Let `stream` wait for what is pending on home."""
     order(context, LEGACY_STREAM, stream)
 
 
-def order(context: CudaContext, first: int, *others: int) -> None:
+def order(context: Home, first: int, *others: int) -> None:
     """Let other streams wait for what is enqueued on the first one.
 
     Raises:
@@ -117,14 +114,14 @@ def order(context: CudaContext, first: int, *others: int) -> None:
         _order(context, first, later)
 
 
-def order_known(context: CudaContext, first: int, *others: int) -> None:
+def order_known(context: Home, first: int, *others: int) -> None:
     """Do the same with streams that `check_device` has seen, and that are held since then."""
     later = [stream for stream in others if stream != first]
     if later:
         _order(context, first, later)
 
 
-def _order(context: CudaContext, first: int, later: Sequence[int]) -> None:
+def _order(context: Home, first: int, later: Sequence[int]) -> None:
     spare = _spare.setdefault(context.ordinal, []) if context.is_primary else []
     taken: list[tuple[Any, Any]] = []
     try:
@@ -164,7 +161,7 @@ def _enqueue(event: Any, first: int, later: Sequence[int]) -> None:
 _spare: dict[int, list[tuple[Any, Any]]] = {}
 
 
-def free_events(context: CudaContext) -> None:
+def free_events(context: Home) -> None:
     """Destroy the events that wait to be used again on the context's device."""
     if context.is_primary:
         spare, _spare[context.ordinal] = _spare.get(context.ordinal, []), []
@@ -190,7 +187,7 @@ def follows_home(stream: int) -> bool:
     return not call(driver.cuStreamGetFlags, driver.CUstream(stream)) & _NON_BLOCKING
 
 
-def follows_home_of(context: CudaContext, stream: int, holder: object) -> bool:
+def follows_home_of(context: Home, stream: int, holder: object) -> bool:
     """The answers of `check_device` and `follows_home`, asked for once while an object lives.
 
     Each of the driver's answers costs one of several decoders, which use the driver too, a part of
@@ -224,7 +221,7 @@ def follows_home_of(context: CudaContext, stream: int, holder: object) -> bool:
 _known: WeakKeyDictionary[Any, tuple[tuple[int, int], bool]] = WeakKeyDictionary()
 
 
-def check_device(context: CudaContext, stream: int) -> None:
+def check_device(context: Home, stream: int) -> None:
     """Raise DeviceMismatchError for a stream of another context.
 
     Args:

@@ -10,15 +10,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
 
 from samebytes import Storage
 from samebytes.errors import NativeError
 
-from ._driver import Current, Pending, check, free_all
-
-if TYPE_CHECKING:
-    from ._context import CudaContext
+from ._driver import Current, Home, Pending, check, free_all
 
 __all__ = ["CudaStorage", "ended_with_context", "give_back", "owner"]
 
@@ -39,7 +35,7 @@ class CudaStorage(Storage):
 
     __slots__ = ("context", "handed_out")
 
-    context: CudaContext
+    context: Home
     handed_out: bool
 
     def hand_out(self, stream: int | None = None) -> None:
@@ -66,7 +62,7 @@ class CudaStorage(Storage):
 
 
 def owner(
-    context: CudaContext,
+    context: Home,
     pending: Pending | None,
     *,
     address: int = 0,
@@ -89,7 +85,7 @@ def owner(
     return storage
 
 
-def give_back(context: CudaContext, pending: Pending | None) -> None:
+def give_back(context: Home, pending: Pending | None) -> None:
     """Let all work of a context be done, then free what is ours to free, if that was not done."""
     try:
         _end(context, pending)
@@ -107,7 +103,7 @@ def ended_with_context(error: NativeError) -> bool:
     return error.code in _GONE
 
 
-def _end(context: CudaContext, pending: Pending | None) -> None:
+def _end(context: Home, pending: Pending | None) -> None:
     if pending is None:
         context.synchronize()
     elif pending:  # else nothing was acquired, or all of it was freed
@@ -117,12 +113,12 @@ def _end(context: CudaContext, pending: Pending | None) -> None:
 
 
 # What was to be freed when the last holder was dropped in a function that a stream called.
-_later: list[tuple[CudaContext, Pending | None]] = []
+_later: list[tuple[Home, Pending | None]] = []
 
 
 def _sweep() -> None:
     """Free what waits for a thread that may call CUDA, as this one may."""
-    taken: list[tuple[CudaContext, Pending | None]] = []
+    taken: list[tuple[Home, Pending | None]] = []
     while _later:
         with suppress(IndexError):  # another thread was faster
             taken.extend(map(_later.pop, (0,)))

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from samebytes import TensorInfo
 from samebytes.errors import NativeError
 from samebytes.plugins import ordering_queue
 
 from ._array import CudaArray
-from ._driver import LEGACY_STREAM
+from ._driver import LEGACY_STREAM, Home
 from ._streams import follows_home_of, handle_of, order_known
 from ._use import CudaStorage, ended_with_context, give_back
-
-if TYPE_CHECKING:
-    from ._context import CudaContext
 
 __all__ = ["Visit", "visiting"]
 
@@ -32,7 +29,7 @@ __all__ = ["Visit", "visiting"]
 class _Uses:
     """The streams on which memory is used, and that of the framework that it belongs to."""
 
-    def __init__(self, context: CudaContext, lender: int, follows_home: bool, keep: object) -> None:
+    def __init__(self, context: Home, lender: int, follows_home: bool, keep: object) -> None:
         self.context = context
         self.lender = lender
         self.follows_home = follows_home
@@ -91,7 +88,7 @@ class Visit(CudaStorage):
 
 
 def visiting(
-    context: CudaContext,
+    context: Home,
     places: Sequence[tuple[int, TensorInfo]],
     keep: object,
     stream: int,
