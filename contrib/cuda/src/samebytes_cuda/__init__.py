@@ -18,10 +18,9 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from ._array import CudaArray
-    from ._context import CudaContext, context
-    from ._frame import frame
+    from ._context import CudaContext, CudaTensor, context
+    from ._frame import frame, tensor
     from ._memory import Kind
-    from ._tensor import CudaTensor, tensor
 
 __version__ = "0.1.0"
 
@@ -30,11 +29,11 @@ __all__ = ["CudaArray", "CudaContext", "CudaTensor", "Kind", "context", "frame",
 _HOME = {
     "CudaArray": "._array",
     "CudaContext": "._context",
-    "CudaTensor": "._tensor",
+    "CudaTensor": "._context",
     "Kind": "._memory",
     "context": "._context",
     "frame": "._frame",
-    "tensor": "._tensor",
+    "tensor": "._frame",
 }
 
 if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there

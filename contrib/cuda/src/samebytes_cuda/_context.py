@@ -1,33 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CudaContext: a CUDA context, where memory is allocated and work is ordered."""
+"""CudaContext: a CUDA context, where memory is allocated; and CudaTensor, an array there."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from samebytes import Context, Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
-from samebytes.errors import ClosedError, NativeError, UnknownNameError
+import numpy as np
+
+from samebytes import (
+    Context,
+    Fd,
+    Frame,
+    FrameMeta,
+    ImageFormat,
+    ImageInfo,
+    Tensor,
+    TensorInfo,
+)
+from samebytes.errors import ClosedError, NativeError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import ContextRegistry, native_pointer
 
+from . import _dlpack
 from ._array import CudaArray
 from ._devices import describe, names, ordinal_of
 from ._driver import ATTRIBUTE, LEGACY_STREAM, Current, attribute, call, driver, initialize
-from ._memory import Kind, allocate
+from ._foreign import Lent, borrow
+from ._memory import Allocation, Kind, allocate
 from ._staging import free_spare
 from ._streams import free_events, handle_of
-from ._tensor import CudaTensor, array_of
 from ._use import CudaStorage
 from ._visiting import visiting
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
 
-    from samebytes import Tensor
     from samebytes.plugins import FrameSays
 
-__all__ = ["CudaContext", "context", "home_of"]
+__all__ = ["CudaContext", "CudaTensor", "array_of", "context", "home_of"]
+
+
+class CudaTensor(Tensor):
+    """An array in device, pinned or managed memory.
+
+    `native` is what was wrapped (an array of torch, CuPy, Numba or JAX), or a CudaArray.
+
+    Handles: "cuda_ptr"; "data" of pinned and managed memory.
+
+    As a DLPack producer, pinned memory is on the CPU and managed memory on the GPU, where array
+    libraries know it; a consumer that asks for kDLCUDAHost or kDLCUDAManaged gets that. What is
+    pending on the memory is ordered before the stream that the consumer names.
+    """
+
+    __slots__ = ()
+
+    context: CudaContext
+
+    @classmethod
+    def wrap(cls, native: Any) -> Self:
+        """A tensor over an object with DLPack or the array interface, which stays the user's.
+
+        Raises:
+            UnsupportedObjectError: it lends no CUDA memory.
+            LayoutError: the object is not what it says.
+        """
+        if isinstance(native, CudaArray):
+            home, keep, readonly = native.context, native.pin, native.readonly
+            return cls.borrowed(native, home, keep=keep, readonly=readonly, info=native.info)
+        lent = borrow(native, home_of)
+        readonly, info, home = lent.forbids_writing, lent.info, cast(CudaContext, lent.context)
+        return cls.borrowed(native, home, keep=lent, readonly=readonly, info=info)
+
+    def host_array(self) -> np.ndarray[Any, Any]:
+        """An array over pinned or managed memory, which keeps it alive. The memory is complete.
+
+        Raises:
+            NotHostVisibleError: this is device memory.
+        """
+        array = array_of(self).array()
+        self.wait()
+        if self.readonly:
+            array.setflags(write=False)
+        return array
+
+    @property
+    def kind(self) -> str:
+        """ "device", "pinned", "managed" or "exportable"."""
+        return array_of(self).kind
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The CUDA array interface, version 3; see `CudaArray`."""
+        array = array_of(self)
+        if self.readonly and not array.readonly:
+            array = array.as_readonly()
+        return array.__cuda_array_interface__
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return _dlpack.export(array_of(self), self.readonly, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _dlpack.device_of(array_of(self))
+
+    def export_fd(self) -> Fd:
+        """A new descriptor of the whole allocation, for cuMemImportFromShareableHandle().
+
+        It is not a DMA-BUF: for one, map to "dma".
+
+        Raises:
+            UnsupportedObjectError: the memory was not allocated with kind="exportable".
+            NativeError: the driver fails.
+        """
+        keep = cast(CudaStorage, self.storage).keep
+        if not isinstance(keep, Allocation):
+            raise UnsupportedObjectError(
+                f"{self.kind} memory has no descriptor: allocate it with kind='exportable'"
+            )
+        return keep.export()
+
+    def _describe(self) -> TensorInfo:
+        return array_of(self).info
+
+    def _handle(self, key: str) -> int:
+        if key == "cuda_ptr":
+            return array_of(self).address
+        return super()._handle(key)
+
+
+def array_of(item: Tensor) -> CudaArray:
+    """The array of a CUDA tensor."""
+    native = item.native
+    if isinstance(native, CudaArray):
+        return native
+    return cast(Lent, item.storage).array(item.readonly)
 
 
 class CudaContext(Context[CudaTensor]):

@@ -14,10 +14,9 @@ from samebytes.formats import is_linear_modifier
 from samebytes.plugins import Refused, file_identity, memory_size, ordering_queue
 
 from ._array import CudaArray
-from ._context import CudaContext
+from ._context import CudaContext, CudaTensor, array_of
 from ._driver import Current, Pending, acquire, attribute, call, descriptor, driver
 from ._streams import handle_of, precede
-from ._tensor import CudaTensor, array_of
 from ._to_cpu import wait_for
 from ._use import owner
 

@@ -8,8 +8,9 @@ it names the stream that home must wait for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,9 +19,8 @@ from samebytes.errors import LayoutError, SamebytesError, UnsupportedObjectError
 from samebytes.plugins import DeviceArray
 
 from ._array import CudaArray
-from ._context import CudaContext, home_of
 from ._dlpack import CUDA, CUDA_HOST, CUDA_MANAGED
-from ._driver import LEGACY_STREAM
+from ._driver import LEGACY_STREAM, Home
 from ._pointers import Pointer, look_up_all
 from ._streams import is_handle, precede
 from ._use import CudaStorage, give_back
@@ -29,6 +29,8 @@ __all__ = ["Lent", "borrow"]
 
 _DEVICES = frozenset((CUDA, CUDA_HOST, CUDA_MANAGED))
 _INTERFACE = "__cuda_array_interface__"
+# The function that gives the context of a CUcontext (0: of the device) and an ordinal.
+_HomeOf: TypeAlias = Callable[[int, int], Home]
 
 
 class Lent(CudaStorage):
@@ -43,7 +45,6 @@ class Lent(CudaStorage):
 
     __slots__ = ("by_dlpack", "first", "forbids_writing", "info", "kind", "native")
 
-    context: CudaContext
     native: Any
     first: int
     info: TensorInfo
@@ -70,8 +71,12 @@ class Lent(CudaStorage):
             _wait_for_stream(self.context, getattr(self.native, _INTERFACE, {}).get("stream"))
 
 
-def borrow(native: Any) -> Lent:
+def borrow(native: Any, home_of: _HomeOf) -> Lent:
     """The memory that an object lends, checked with the driver.
+
+    Args:
+        native: the object.
+        home_of: gives the context of memory, by what the driver says of the memory.
 
     Raises:
         UnsupportedObjectError: it lends no CUDA memory.
@@ -80,15 +85,15 @@ def borrow(native: Any) -> Lent:
         DeviceMismatchError: the stream that it names belongs to another context.
     """
     if hasattr(native, "__dlpack_device__"):
-        return _from_dlpack(native)
+        return _from_dlpack(native, home_of)
     if hasattr(native, _INTERFACE):
-        return _from_interface(native)
+        return _from_interface(native, home_of)
     raise UnsupportedObjectError(
         f"a {type(native).__name__} shares no CUDA memory: it has neither DLPack nor {_INTERFACE}"
     )
 
 
-def _from_dlpack(native: Any) -> Lent:
+def _from_dlpack(native: Any, home_of: _HomeOf) -> Lent:
     (array, info, address, readonly, device), complete = _by_dlpack(native)
     extent = info.extent
     if extent[0] != extent[1]:
@@ -120,7 +125,7 @@ def _by_dlpack(native: Any) -> tuple[DeviceArray, bool]:
     return found, found.device[0] != CUDA_HOST  # pinned memory is lent without a stream
 
 
-def _from_interface(native: Any) -> Lent:
+def _from_interface(native: Any, home_of: _HomeOf) -> Lent:
     described = getattr(native, _INTERFACE)
     info, address, readonly = _described(native, described)
     if not info.size:
@@ -153,7 +158,7 @@ def _described(native: Any, described: Any) -> tuple[TensorInfo, int, bool]:
     return info, address, bool(readonly)
 
 
-def _wait_for_stream(home: CudaContext, stream: Any) -> None:
+def _wait_for_stream(home: Home, stream: Any) -> None:
     if stream is None:  # the memory is complete, says the producer
         return
     if not is_handle(stream):
@@ -180,7 +185,7 @@ def _known(native: Any, info: TensorInfo, address: int) -> Pointer:
 
 def _lent(
     native: Any,
-    home: CudaContext,
+    home: Home,
     address: int,
     info: TensorInfo,
     extent: tuple[int, int],

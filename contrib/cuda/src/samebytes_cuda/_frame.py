@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames whose planes are arrays of other libraries in CUDA memory."""
+"""Tensors and frames over arrays of other libraries in CUDA memory."""
 
 from __future__ import annotations
 
@@ -10,9 +10,36 @@ from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, TensorInfo
 from samebytes.errors import DeviceMismatchError, LayoutError
 from samebytes.plugins import joint_owner
 
-from ._tensor import CudaTensor, tensor
+from ._context import CudaTensor, array_of
 
-__all__ = ["frame"]
+__all__ = ["frame", "tensor"]
+
+
+def tensor(
+    native: Any,
+    shape: Sequence[int] | None = None,
+    dtype: Any = None,
+    *,
+    offset: int = 0,
+    strides: Sequence[int] | None = None,
+) -> CudaTensor:
+    """A tensor over CUDA memory of yours, which is held.
+
+    Args:
+        native: an object with DLPack on a CUDA device, or with `__cuda_array_interface__`.
+        shape: elements along each axis; by default as the object says.
+        dtype: the element type; by default the object's.
+        offset: bytes from the object's first element to the tensor's.
+        strides: in bytes; dense by default.
+
+    Raises:
+        LayoutError: the object is not what it says, or the tensor would reach outside.
+        UnsupportedObjectError: it lends no CUDA memory.
+    """
+    whole = CudaTensor.wrap(native)
+    if shape is None and dtype is None and strides is None and not offset:
+        return whole
+    return CudaTensor.wrap(array_of(whole).described(shape, dtype, offset=offset, strides=strides))
 
 
 def frame(

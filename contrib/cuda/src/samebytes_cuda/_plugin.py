@@ -15,7 +15,7 @@ PLUGIN = Plugin(
     probe="samebytes_cuda._probe:probe",
 )
 
-_WRAPS = "samebytes_cuda._tensor:CudaTensor"
+_WRAPS = "samebytes_cuda._context:CudaTensor"
 
 
 @hookimpl

@@ -13,10 +13,10 @@ from samebytes.errors import NotHostVisibleError
 from samebytes.plugins import Refused, array_in, ordering_queue
 
 from ._array import CudaArray
+from ._context import CudaTensor, array_of
 from ._driver import LEGACY_STREAM, Current, call, driver
 from ._staging import staged
 from ._streams import handle_of, precede
-from ._tensor import CudaTensor, array_of
 
 __all__ = ["DeviceToCpu", "HostVisibleToCpu"]
 
