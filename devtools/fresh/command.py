@@ -5,12 +5,14 @@ import argparse
 import time
 
 from devtools.fresh.analytics import SUITE, analytics
+from devtools.fresh.image import image
 from devtools.fresh.machine import HARDEST, LEVELS, USERS, Machine, chosen
 from devtools.fresh.trial import COMMANDS, DEVICES, trials
 from devtools.results import Result, table
 from devtools.workspace import CommandError
 
 _ANALYTICS = "analytics"
+_IMAGE = "image"
 _HELP = """\
 Tries set-ups on fresh machines: Debian, made with debootstrap in a folder and entered with chroot.
 Needs root, debootstrap, and a way to a Debian archive and the package index. The first run on a
@@ -22,6 +24,8 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
                      the check of their sdist says what is missing; both are built on this machine
   analytics          GStreamer's analytics metadata, between our elements and its own of 1.26, on
                      trixie; with --suite testing, of what Debian's next release has
+  image              the image of samples/service, built and run by buildah, on a base made by
+                     debootstrap: neither Docker nor a registry is needed
   --suite S          bookworm (Debian 12), trixie (13), another that debootstrap knows, or `host`:
                      this machine with a new home, without pip's cache and without a compiler,
                      for which nobody needs root
@@ -46,7 +50,7 @@ def add_fresh(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
         allow_abbrev=False,
     )
     command.add_argument(
-        "what", nargs="*", metavar="demo|setup|test|devices|analytics", help=argparse.SUPPRESS
+        "what", nargs="*", metavar="demo|setup|test|devices|analytics|image", help=argparse.SUPPRESS
     )
     command.add_argument("--suite", help=argparse.SUPPRESS)
     command.add_argument("--user", choices=USERS, help=argparse.SUPPRESS)
@@ -68,7 +72,7 @@ def hardest() -> list[Result]:
 def _fresh(options: argparse.Namespace, _: list[str]) -> int:
     began = time.monotonic()
     names = options.what or ["demo", "setup"]
-    known = (*COMMANDS, DEVICES, _ANALYTICS)
+    known = (*COMMANDS, DEVICES, _ANALYTICS, _IMAGE)
     unknown = [name for name in names if name not in known]
     if unknown:
         raise CommandError(f"fresh does not know {', '.join(unknown)}; it knows {', '.join(known)}")
@@ -76,6 +80,9 @@ def _fresh(options: argparse.Namespace, _: list[str]) -> int:
     if _ANALYTICS in names:
         names = [name for name in names if name != _ANALYTICS]
         results += analytics(options.suite or SUITE)
+    if _IMAGE in names:
+        names = [name for name in names if name != _IMAGE]
+        results += image()
     if names:
         machines = chosen(options.suite, options.user, options.level)
         results += [result for machine in machines for result in _results(machine, names)]

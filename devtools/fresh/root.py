@@ -46,7 +46,7 @@ class Root:
 
     def __init__(self, folder: Path, user: str) -> None:
         """For a folder that holds a Debian."""
-        self._folder = folder
+        self.folder = folder
         self._user = user
 
     def install(self, packages: Sequence[str]) -> None:
@@ -77,17 +77,21 @@ class Root:
             made = self._enter("root", ["useradd", "--create-home", self._user])
             if made.status:
                 raise CommandError(f"useradd failed in the root: {made.last_line}")
-        home = self._folder / _HOMES[self._user].lstrip("/")
+        home = self.folder / _HOMES[self._user].lstrip("/")
         copy_checkout(home / _CHECKOUT)
         if self._user != "root":
             owner = home.stat()
             for path in [home / _CHECKOUT, *(home / _CHECKOUT).rglob("*")]:
                 os.chown(path, owner.st_uid, owner.st_gid)
 
+    def remove_checkout(self) -> None:
+        """Remove the copy of this checkout."""
+        shutil.rmtree(self.folder / _HOMES[self._user].lstrip("/") / _CHECKOUT)
+
     def put(self, file: Path) -> str:
         """Copy a file into the user's home, readable for everyone; its path in there."""
         inside = f"{_HOMES[self._user]}/{file.name}"
-        copied = self._folder / inside.lstrip("/")
+        copied = self.folder / inside.lstrip("/")
         shutil.copyfile(file, copied)
         copied.chmod(0o644)
         return inside
@@ -95,7 +99,7 @@ class Root:
     def _enter(self, user: str, command: Sequence[str]) -> Ended:
         variables = environment(_HOMES[user], _PATHS[user])
         as_user = [] if user == "root" else [f"--userspec={user}:{user}", "--groups="]
-        folder = str(self._folder)
+        folder = str(self.folder)
         return shown(
             [
                 *("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child"),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import socket
 import sys
@@ -167,6 +168,21 @@ def test_what_an_element_raises_has_its_line(file: str, capsys: Capture) -> None
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("samebytes: element ")
     assert said.endswith(f"has no attribute 'nothing' ({file}, line {line})")
+
+
+def test_what_the_file_logs_first_changes_no_level(
+    file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Path(file)
+    # It gives the root a handler where there is none, as packages do while they are imported.
+    made.write_text(f"import logging\nlogging.warning('early')\n{made.read_text()}")
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [])  # pytest's
+    monkeypatch.setattr(root, "level", root.level)
+    assert main(["run", file, "--quiet", "--log", "info"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].endswith(" WARNING root: early")
+    assert [line for line in lines if " INFO samebytes: " in line]
 
 
 def test_a_port_that_is_taken_is_named(file: str, capsys: Capture) -> None:

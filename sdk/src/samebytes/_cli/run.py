@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .doctor import seconds
+from .logs import log_to_stderr
 from .pipeline_file import pipeline_in
 from .progress import shown_progress
 
@@ -60,12 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it. SIGTERM and Ctrl-C end the streams, so that files are finished."""
+    # Before anything is imported that may log with handlers of its own.
+    log_to_stderr(options.log)
     pipe = pipeline_in(options.pipeline)
     if options.explain:
         print(pipe.explain())
         return 0
-    import logging
-
     from .service import Service
 
     with (
@@ -73,10 +74,6 @@ def run(options: argparse.Namespace) -> int:
         shown_progress(quiet=options.quiet) as show,
         Service(options.listen, options.pipeline, options.still) as service,
     ):
-        # Afterwards: what is logged comes above the bar.
-        logging.basicConfig(
-            level=options.log.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-        )
         started = pipe.start(
             threads=options.threads,
             queue=options.queue,
