@@ -180,12 +180,16 @@ class Foreign(Structure):
 FOREIGN = Foreign(b"tripwire-mtd")
 
 
-def test_unknown_types_are_named_and_passed_on() -> None:
-    buffer, _ = native(("car", *BOX, 0.5))
+def add_unknown(buffer: Any) -> None:
     add = CDLL("libgstanalytics-1.0.so.0").gst_analytics_relation_meta_add_mtd
     add.restype, add.argtypes = c_void_p, (c_void_p, c_void_p, c_size_t, c_void_p)
     meta = analytics().gst_buffer_get_analytics_relation_meta(hash(buffer))
     assert add(meta, byref(FOREIGN), 16, byref(GstAnalyticsMtd()))
+
+
+def test_unknown_types_are_named_and_passed_on() -> None:
+    buffer, _ = native(("car", *BOX, 0.5))
+    add_unknown(buffer)
     frame = read(buffer)
     assert frame.metadata["gstreamer"]["unknown_analytics"] == ["tripwire-mtd"]
     assert plain(frame.map("gstreamer").native) == (2, 0)

@@ -29,6 +29,7 @@ from samebytes_gstreamer._results_of_frames import said_of, with_results
 from .analytics_checks import (
     BOX,
     SOURCE,
+    add_unknown,
     detect,
     frames_of,
     gray,
@@ -148,6 +149,25 @@ def test_a_part_of_a_native_detection_is_related_to_it() -> None:
     assert plain(buffer) == (3, 0)
     assert meta.get_relation(2, 1) == PART_OF
     assert [r.metadata["id"] for r in read(buffer).regions] == [0, 1, 2]
+
+
+def test_what_is_found_of_a_native_detection_leaves_unknown_types() -> None:
+    buffer, meta = native(("car", *BOX, 0.5))
+    add_unknown(buffer)
+    first, last = meta.add_tracking_mtd(5, 77)[1], 77
+    meta.set_relation(RELATED, 0, first.id)
+    frame = read(buffer)
+    before = said_of(frame)
+    metadata.add(frame.regions[0], Classification("red", 0.75))
+    frame.regions.append(Region(1, 2, 3, 4, "dog", 0.5))
+    assert with_results(frame, before) is None
+    assert plain(buffer) == (5, 0)
+    again = read(buffer)
+    assert again.metadata["gstreamer"]["unknown_analytics"] == ["tripwire-mtd"]
+    assert [r.label for r in again.regions] == ["car", "dog"]
+    entries = list(metadata.entries_of(again.regions[0]))
+    assert entries == [ObjectId(5), Classification("red", 0.75)]
+    assert meta.get_tracking_mtd(first.id)[1].get_info()[2] == last
 
 
 def test_tensors_stay_where_a_buffer_is_copied_for_what_is_added() -> None:

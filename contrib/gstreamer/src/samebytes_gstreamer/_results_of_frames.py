@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any
 
-from ._analytics import remove_analytics
+from samebytes import Region
+from samebytes.metadata import KEY, Entry
+
+from ._analytics import add_details, remove_analytics
 from ._frame import GStreamerFrame
 from ._frame_results import add_results, remove_results
 from ._libraries import gst
@@ -61,15 +65,19 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
     buffer, other = to_be_changed(frame, metas=not as_before)
     set_time(buffer, frame)
     metas = metas_of(buffer)
+    # Buffers count from the corner of the whole picture, frames from that of the seen part.
+    crop = metas.crop if getattr(frame.meta, "crop", False) else None
+    left, top = (crop.x, crop.y) if crop is not None else (0, 0)
+    if more_regions is None and more_entries is not None and not metas.regions:
+        details = _more_details(before.regions, regions)
+        if details and add_details(buffer, details, left, top):
+            more_regions = regions[len(before.regions) :]
     if more_regions is None or more_entries is None:
         # Of a relation meta nothing can be removed but the whole.
         more_regions = None
         for region in metas.regions:
             gst.gst_buffer_remove_meta(buffer, ctypes.addressof(region))
         remove_analytics(buffer)
-    # Buffers count from the corner of the whole picture, frames from that of the seen part.
-    crop = metas.crop if getattr(frame.meta, "crop", False) else None
-    left, top = (crop.x, crop.y) if crop is not None else (0, 0)
     if more_regions is None or more_entries is None:
         add_regions(buffer, regions, left, top, entries, frame.meta.info)
     else:
@@ -84,6 +92,27 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
     if other is None and isinstance(frame.meta, GStreamerMeta):
         frame.meta.said = said_of(frame)
     return other
+
+
+def _more_details(
+    before: Sequence[Region], now: Sequence[Region]
+) -> list[tuple[Region, list[Entry]]] | None:
+    """The entries that were appended to regions; None if anything else of those changed."""
+    if len(now) < len(before):
+        return None
+    found = []
+    for old, new in zip(before, now, strict=False):
+        more = _more(old.metadata.get(KEY, []), new.metadata.get(KEY, []))
+        if more is None or _but_entries(old) != _but_entries(new):
+            return None
+        if more:
+            found.append((new, more))
+    return found
+
+
+def _but_entries(region: Region) -> tuple[Any, ...]:
+    rest = {key: value for key, value in region.metadata.items() if key != KEY}
+    return region.box, region.label, region.confidence, rest
 
 
 def _more(before: list[Any], now: list[Any]) -> list[Any] | None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from .merging import merged_entries, merged_regions
 from .reading import Analytics, read_analytics
 from .tensors import copy_tensors, read_tensors
-from .writing import add_analytics, remove_analytics, write_regions_as
+from .writing import add_analytics, add_details, remove_analytics, write_regions_as
 
 __all__ = [
     "Analytics",
     "add_analytics",
+    "add_details",
     "copy_tensors",
     "merged_entries",
     "merged_regions",

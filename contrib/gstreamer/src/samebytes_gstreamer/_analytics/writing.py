@@ -27,10 +27,10 @@ from .functions import analytics, check_analytics, oriented
 from .labels import quark_of
 from .masks import add_mask, add_segmentation, is_mask
 from .points import add_points, points_in
-from .reading import MOST_RESULTS
+from .reading import MOST_RESULTS, read_analytics
 from .tensors import add_tensors, remove_tensors
 
-__all__ = ["add_analytics", "remove_analytics", "write_regions_as"]
+__all__ = ["add_analytics", "add_details", "remove_analytics", "write_regions_as"]
 
 Way = Literal["analytics", "regions", "both"]
 
@@ -106,6 +106,39 @@ def add_analytics(
     return list(regions) if _way[0] == "both" else old
 
 
+def add_details(
+    buffer: int, details: Sequence[tuple[Region, Sequence[Entry]]], left: int, top: int
+) -> bool:
+    """Add entries to detections that the relation meta of a GstBuffer* has already.
+
+    Args:
+        buffer: it can be written, and has no old metas.
+        details: the regions of the detections, and what is new of each.
+        left, top: where the picture begins that the regions are in.
+
+    Returns:
+        False, and nothing was added, if one of the detections is not there, or it cannot say all.
+    """
+    library = analytics() if _way[0] == "analytics" else None
+    meta = library.gst_buffer_get_analytics_relation_meta(buffer) if library else None
+    if library is None or not meta:
+        return False
+    there = {region.metadata["id"]: region for region in read_analytics(meta, left, top).regions}
+    writer = _Writer(library, meta, GstBuffer.from_address(buffer).pts)
+    for region, entries in details:
+        number = region.metadata.get("id")
+        known = there.get(number) if type(number) is int else None
+        if known is None or (known.box, known.label) != (region.box, region.label):
+            return False
+        if not all(_is_said(entry) and not _says_more(entry) for entry in entries):
+            return False
+    if not writer.has_room_for([entry for _, entries in details for entry in entries]):
+        return False
+    for region, entries in details:
+        writer.add_related(region.metadata["id"], entries)
+    return True
+
+
 def remove_analytics(buffer: int) -> None:
     """Take relation meta and tensors off a GstBuffer*, if there are any."""
     remove_tensors(buffer)
@@ -127,6 +160,18 @@ class _Writer:
         self._meta = meta
         self._first_seen = pts if pts != GST_CLOCK_TIME_NONE else 0
         self._room = MOST_RESULTS - library.gst_analytics_relation_get_length(meta)
+
+    def has_room_for(self, entries: Sequence[Entry]) -> bool:
+        """True if all of these classifications and numbers of trackers can be added."""
+        labels = [entry.label for entry in entries if isinstance(entry, Classification)]
+        return len(entries) <= self._room and all(map(quark_of, labels))
+
+    def add_related(self, number: int, entries: Iterable[Entry]) -> None:
+        """Add what belongs to the detection of that number."""
+        for entry in entries:
+            added = self.add_entry(entry)
+            if added is not None:
+                self._relate(GST_ANALYTICS_REL_TYPE_RELATE_TO, number, added)
 
     def add_regions(
         self, regions: Sequence[Region], left: int, top: int, there: Mapping[int, int]
