@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_char_p, c_size_t, memset, sizeof
+from ctypes import byref, c_char_p, c_size_t
 from functools import partial
-from operator import call
 from typing import Any, NamedTuple
 
 from samebytes import Access, Storage
@@ -167,12 +166,10 @@ def map_memory(memory: Any, access: Access) -> Storage:
     if not is_plain(pointer):
         raise Refused(_advice(pointer))
     info = GstMapInfo()
-    # The owner comes before the mapping, which no exception can lose then.
-    unmap = partial(gst.gst_memory_unmap, pointer, byref(info))
-    release = partial(
-        _unmap, info, memory, call, unmap, partial(memset, byref(info), 0, sizeof(info))
-    )
-    storage = Storage(release, readonly=access == "r")
+    # The owner comes before the mapping, which no exception can lose then. It has the functions as
+    # arguments, since a module's globals may be gone when the interpreter ends.
+    unmap = partial(_unmap, gst.gst_memory_unmap, byref, pointer, info, memory)
+    storage = Storage(unmap, readonly=access == "r")
     if not gst.gst_memory_map(pointer, byref(info), _FLAGS[access]):
         raise Refused(
             f'GStreamer does not map this {kind_of(pointer)} for access "{access}": it is '
@@ -183,10 +180,11 @@ def map_memory(memory: Any, access: Access) -> Storage:
     return storage
 
 
-def _unmap(info: GstMapInfo, _memory: Any, call: Any, *calls: Any) -> None:
-    # Arguments, since a module's globals may be gone when the interpreter ends.
+def _unmap(unmap: Any, byref: Any, pointer: int, info: GstMapInfo, _memory: Any) -> None:
     if info.memory:  # GStreamer sets it where it maps, and only there
-        list(map(call, calls))
+        mapped = type(info).from_buffer_copy(info)
+        info.memory = None  # before the call: an interrupted one leaks, and unmaps nothing twice
+        unmap(pointer, byref(mapped))
 
 
 def _advice(memory: int) -> str:
