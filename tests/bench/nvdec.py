@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure decoding by NVDEC to a convolution of torch on the luma, beside other ways to it.
 
-    python3 tests/bench/nvdec.py [--rounds N] [--sizes 1080p 4K] [--streams 1 4 8] [--why]
+    python3 tests/bench/nvdec.py [--rounds N] [--sizes 1080p 4K] [--streams 1 4 8]
+                                 [--frames N] [--why]
 
 It needs an NVIDIA GPU, PyAV 17 or later and torch for CUDA; PyNvVideoCodec is compared with where
 it is installed. The ways take turns in one process. Each line has the medians of the rounds, and
@@ -217,6 +218,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=SIZES)
     parser.add_argument("--streams", nargs="+", type=int, default=[1, 4, 8])
+    parser.add_argument("--frames", type=int, help="of each clip; 300 of 1080p, 120 of 4K")
     parser.add_argument("--why", action="store_true", help="what samebytes does, part by part")
     parser.add_argument("--seconds", type=float, default=600, help="what all of it may take")
     options = parser.parse_args()
@@ -232,7 +234,8 @@ def main() -> None:
         for number, (size, streams) in enumerate(parts, 1):
             path = Path(folder) / f"{size}.mp4"
             if not path.exists():
-                write(path, *SIZES[size])
+                width, height, frames = SIZES[size]
+                write(path, width, height, options.frames or frames)
             until = begun + options.seconds * number / len(parts)
             compare(ways, size, str(path), streams, options.rounds, kernel, until)
 

@@ -200,6 +200,18 @@ def test_work_on_other_streams_is_waited_for(film: Path, torch: Any) -> None:
     assert [int(one) for one in found] == expected
 
 
+def test_many_streams_that_end(film: Path, torch: Any) -> None:
+    """torch gives out 32 streams again and again, each time as a new object."""
+    with samebytes_ffmpeg.open(film, hwaccel="cuda", loop=True, frames=200) as video:
+        for frame in video:
+            stream = torch.cuda.Stream()
+            held = frame.map("cuda", queue=stream)
+            with torch.cuda.stream(stream):
+                torch.from_dlpack(held[0]).sum()
+            del frame, held, stream
+    torch.cuda.synchronize()
+
+
 @pytest.mark.parametrize("extra", [0, 8])
 def test_frames_that_are_kept_end_in_an_error_that_says_how_many(film: Path, extra: int) -> None:
     options = {"unsafe_output": True, "extra_hw_frames": extra, "timeout": 0.2}
@@ -284,6 +296,46 @@ def test_sizes_that_change(tmp_path: Path) -> None:
         sizes = [(f.map("cuda").width, f.height) for f in video]
     assert [size for size, _ in itertools.groupby(sizes)] == [(640, 480), (1280, 720), (640, 480)]
     assert len(sizes) == 15
+
+
+PROFILES = {
+    "H.264": ("h264", "libx264", ["baseline", "high", "main"]),
+    "HEVC of 8 and 10 bits": ("hevc", "libx265", ["main", "main10", "main"]),
+}
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_profiles_that_change(name: str, tmp_path: Path) -> None:
+    """In one size; of HEVC the frames change their format with it."""
+    ending, codec, profiles = PROFILES[name]
+    path = tmp_path / f"joined.{ending}"
+    with path.open("wb") as joined:
+        for profile in profiles:
+            format_ = "yuv420p10le" if profile == "main10" else "yuv420p"
+            part = tmp_path / f"{profile}.{ending}"
+            write(part, codec, 5, (640, 480), format_, preset="ultrafast", profile=profile)
+            joined.write(part.read_bytes())
+    with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
+        found = [(frame.image.format.name, rows(frame.map("cuda"))) for frame in video]
+    expected = list(decoded_in_software(path))
+    bits = ["P010" if profile == "main10" else "NV12" for profile in profiles for _ in range(5)]
+    assert [format_ for format_, _ in found] == bits
+    assert all(map(np.array_equal, (data for _, data in found), expected))
+
+
+def test_a_profile_that_nvdec_lacks(tmp_path: Path) -> None:
+    """After frames of one that it has."""
+    parts = [
+        write(tmp_path / f"{format_}.h264", "libx264", 5, (640, 480), format_, preset="ultrafast")
+        for format_ in ("yuv420p", "yuv444p")
+    ]
+    path = tmp_path / "joined.h264"
+    path.write_bytes(b"".join(part.read_bytes() for part in parts))
+    with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
+        for _ in range(5):
+            assert next(video).context.node == "ffmpeg:CUDA"
+        with pytest.raises(ElementError, match="cannot decode this h264 of 640x480 in yuv444p"):
+            next(video)
 
 
 def test_a_connection_that_is_made_again(tmp_path: Path) -> None:

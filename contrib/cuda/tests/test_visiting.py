@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -112,6 +113,42 @@ def test_the_driver_is_asked_about_a_stream_once_while_its_holder_lives(
     nobodies: list[object] = [None, 7, []]  # the last one cannot be hashed
     for nobody in nobodies:
         assert lend(nobody, other) == lend(nobody, other) == questions
+
+
+class Queue:
+    """A stream as torch has it."""
+
+    def __init__(self, stream: int) -> None:
+        self.cuda_stream = stream
+
+
+def test_the_driver_is_asked_about_a_callers_stream_once(
+    gpu: Gpu, context: CudaContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its handle, and without a weak reference, which torch leaves behind as it is."""
+    asked: list[int] = []
+    monkeypatch.setattr(_streams, "check_device", lambda _, stream: asked.append(stream))
+    streams = [gpu.stream() for _ in range(2)]
+    queue = Queue(streams[0])
+    for number in range(3):
+        _streams.check_queue(context, streams[0], queue if number else Queue(streams[0]))
+        _streams.check_queue(context, streams[1], streams[1])
+    assert asked == [streams[0], streams[1], streams[1], streams[1]]
+    assert weakref.getweakrefcount(queue) == 0
+
+
+def test_few_streams_of_callers_are_held(
+    gpu: Gpu, context: CudaContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_streams, "_MOST_QUEUES", 2)
+    queues = [Queue(gpu.stream()) for _ in range(3)]
+    for queue in queues:
+        _streams.check_queue(context, queue.cuda_stream, queue)
+    held = list(_streams._queues.values())
+    assert queues[0] not in held
+    assert held == queues[1:]
+    _streams.free_events(context)
+    assert not _streams._queues
 
 
 @ordering

@@ -21,8 +21,8 @@ from samebytes.plugins import native_pointer
 from ._driver import LEGACY_STREAM, Current, Home, call, check, driver
 
 __all__ = [
-    "check_device", "follow", "follows_home", "follows_home_of", "free_events", "handle_of",
-    "is_handle", "order", "order_known", "precede",
+    "check_device", "check_queue", "follow", "follows_home", "follows_home_of", "free_events",
+    "handle_of", "is_handle", "order", "order_known", "precede",
 ]  # fmt: skip
 
 _PER_THREAD_STREAM = 2
@@ -163,6 +163,9 @@ _spare: dict[int, list[tuple[Any, Any]]] = {}
 
 def free_events(context: Home) -> None:
     """Destroy the events that wait to be used again on the context's device."""
+    for key in list(_queues):
+        if key[0] == int(context.native):
+            _queues.pop(key, None)
     if context.is_primary:
         spare, _spare[context.ordinal] = _spare.get(context.ordinal, []), []
         with Current(context.native):
@@ -197,7 +200,7 @@ def follows_home_of(context: Home, stream: int, holder: object) -> bool:
         context: that of the stream.
         stream: the CUstream.
         holder: keeps the stream for as long as it lives; else, as an int does not, the driver is
-            asked each time.
+            asked each time. Of a plugin: for streams of callers there is `check_queue`.
 
     Raises:
         DeviceMismatchError: it belongs to another context.
@@ -219,6 +222,32 @@ def follows_home_of(context: Home, stream: int, holder: object) -> bool:
 
 # By what holds a stream: its context and the stream itself, and if it follows home.
 _known: WeakKeyDictionary[Any, tuple[tuple[int, int], bool]] = WeakKeyDictionary()
+
+
+def check_queue(context: Home, stream: int, queue: Any) -> None:
+    """Do as `check_device` does, and ask the driver once about the stream of a caller's object.
+
+    Args:
+        context: the one that it should belong to.
+        stream: the CUstream.
+        queue: what the caller passed for it. The latest ones are held, unless they are numbers: so
+            their handles cannot become those of other streams.
+    """
+    key = int(context.native), stream
+    if key in _queues:
+        return
+    check_device(context, stream)
+    if any(hasattr(queue, name) for name in ("__cuda_stream__", *_ATTRIBUTES)):
+        _queues[key] = queue
+        for oldest in list(_queues)[:-_MOST_QUEUES]:
+            _queues.pop(oldest, None)
+
+
+_MOST_QUEUES = 32
+# By CUcontext and handle, the oldest first. There is no weak reference to a caller's stream:
+# torch 2.11 frees its streams and leaves their weak references as they were, so that the process
+# ends where Python compares one of them with that of a later stream.
+_queues: dict[tuple[int, int], Any] = {}
 
 
 def check_device(context: Home, stream: int) -> None:

@@ -20,7 +20,7 @@ from samebytes.plugins import ordering_queue
 
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM, Home
-from ._streams import follows_home_of, handle_of, order_known
+from ._streams import check_queue, follows_home_of, handle_of, order_known
 from ._use import CudaStorage, ended_with_context, give_back
 
 __all__ = ["Visit", "visiting"]
@@ -101,7 +101,7 @@ def visiting(
     # Before there is an owner, whose end would fail by the same stream. A queue waits for the
     # framework's stream alone, and not for what others do on the default stream.
     is_ordered = follows_home_of(context, lender, holder)
-    follows_home_of(context, handle, queue)
+    check_queue(context, handle, queue)
     waiting = {handle, LEGACY_STREAM} - ({LEGACY_STREAM} if is_ordered else set())
     order_known(context, lender, *waiting)
     uses = _Uses(context, lender, is_ordered, keep)
