@@ -53,6 +53,7 @@ FULL_RANGE_FORMATS = {
 """libavutil/pixfmt.h: formats that differ from yuv420p and so on in colour range alone."""
 
 _INT = 2**31
+_NO_ASPECT = Fraction(0)
 
 # enum AVColorRange: 0 is unspecified.
 _LIMITED, _FULL = 1, 2
@@ -188,7 +189,7 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
     duration = duration_of(metadata)
     # PyAV lets it be written since 15.
     if native.time_base and hasattr(native, "duration"):
-        native.duration = round((duration or 0) / Fraction(native.time_base))
+        native.duration = round(duration / Fraction(native.time_base)) if duration else 0
     if not isinstance(native, VideoFrame):
         return
     frame = AVFrame.from_address(frame_address(native))
@@ -196,7 +197,8 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
     order = field_order_of(metadata) or "progressive"
     mark_fields(frame, order != "progressive", order == "top")
     frame.repeat_pict = repeat_fields_of(metadata) or 0
-    ratio = (sample_aspect_of(metadata) or Fraction(0)).limit_denominator(_INT - 1)
+    said = sample_aspect_of(metadata)
+    ratio = said.limit_denominator(_INT - 1) if said else _NO_ASPECT
     if ratio.numerator < _INT:
         frame.sample_aspect_ratio[:] = ratio.numerator, ratio.denominator
     write_side_data(native, metadata)

@@ -71,7 +71,10 @@ _HINTS = (*(one for one in {*_WORDS, *_PARTS, *_ENDS}
 def is_harmless(text: str) -> bool:
     """True if a text has no secret for sure, as most have none."""
     lower = text.lower()
-    return not any(hint in lower for hint in _HINTS)
+    for hint in _HINTS:  # noqa: SIM110 - all() of a generator takes twice as long
+        if hint in lower:
+            return False
+    return True
 
 
 @lru_cache(1024)
