@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compare openvino.infer with Ultralytics' predictor, on models with random weights.
 
-    python3 -m tests.predictors [--device CPU|GPU|NPU] [MODEL ...]
+    python3 -m tests.predictors [--device CPU,GPU,NPU] [MODEL ...]
 
-Ultralytics runs on the CPU, openvino.infer on the device. `python3 -m samebytes_softdevices run
---gpu --npu -- python3 -m tests.predictors --device NPU` has software ones.
+Ultralytics runs on the CPU, openvino.infer on each of the devices. `python3 -m
+samebytes_softdevices run --gpu --npu -- python3 -m tests.predictors --device CPU,GPU,NPU` has
+software ones. Where boxes differ on a device, the line ends with how far OpenVINO alone is from its
+own CPU there.
 
 It needs `pip install ultralytics`, whose licence is AGPL-3.0: in an environment of its own. Nothing
 is downloaded: the models are made of Ultralytics' descriptions, their normalisation is fitted to
@@ -17,6 +19,7 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -40,6 +43,7 @@ SIZE = (320, 224)
 PICTURE = (853, 480)
 # Ultralytics cuts padding off masks by whole pixels of theirs, which are twelve of the picture.
 UNPADDED = (640, 448)
+DIFFERENT = "DIFFERENT"
 
 
 def size_of(name: str) -> tuple[int, int]:
@@ -105,26 +109,36 @@ def predicted(name: str, made: Path, pixels: Array) -> tuple[Any, float]:
     return found, confidence
 
 
-def compared(name: str, device: str) -> str:
-    """How far apart both are: "yolov8n: 60 objects, 0.001 pixels, 0.00001 of the score"."""
-    if name.endswith("-cls"):
-        return classified(name, device)
-    size = UNPADDED if name.endswith("-seg") else PICTURE
+def compared(name: str, devices: Sequence[str]) -> Iterator[str]:
+    """How far apart both are: "yolov8n on CPU: 60 objects, 0.001 pixels, 0.00001: the same"."""
+    size = SIZE if name.endswith("-cls") else UNPADDED if name.endswith("-seg") else PICTURE
     pixels = picture(np.random.default_rng(0), *size)
     with tempfile.TemporaryDirectory() as folder:
         made = exported(name, Path(folder))
-        found, confidence = predicted(name, made, pixels)
-        frame = inferred(made, pixels, confidence, device)
+        if name.endswith("-cls"):
+            found, confidence = most_likely(name, made, pixels), None
+        else:
+            found, confidence = predicted(name, made, pixels)
+        for device in devices:
+            frame = inferred(made, pixels, confidence, device)
+            said = _class_apart(found, frame) if confidence is None else _apart(found, frame, size)
+            if said.endswith(DIFFERENT) and device != "CPU":
+                said += f"; {alone(made, device)} in OpenVINO's outputs alone"
+            yield f"{name} on {device}: {said}"
+
+
+def _apart(found: Any, frame: sb.Frame[Any], size: tuple[int, int]) -> str:
+    """Objects, and how far they are apart: in pixels, in the score, in masks."""
     rows = corners_of(found, size)
     boxes = np.array([outline(region) for region in frame.regions]).reshape(-1, rows.shape[1] - 2)
     if len(rows) != len(boxes):
-        return f"{name}: {len(boxes)} objects, and Ultralytics finds {len(rows)}: DIFFERENT"
+        return f"{len(boxes)} objects, and Ultralytics finds {len(rows)}: {DIFFERENT}"
     pixels_off = score_off = 0.0
     both = either = 0
     for number, (*box, score, label) in enumerate(rows.tolist()):
         fits = [n for n, r in enumerate(frame.regions) if r.metadata["label_id"] == int(label)]
         if not fits:
-            return f"{name}: no object of class {label:g}: DIFFERENT"
+            return f"no object of class {label:g}: {DIFFERENT}"
         away = distances(boxes[fits], np.array(box))
         scores = np.array([frame.regions[n].confidence for n in fits])
         near = int((away + 1000 * np.abs(scores - score)).argmin())
@@ -140,11 +154,29 @@ def compared(name: str, device: str) -> str:
             both, either = both + of_both, either + of_either
     overlap = both / either if either else 1.0
     fine = len(rows) >= 3 and pixels_off < 1 and score_off < 1e-3 and overlap > 0.99
-    verdict = "the same" if fine else "DIFFERENT"
     masks = "" if found.masks is None else f", {overlap:.4f} of {either} pixels of masks"
-    return (
-        f"{name}: {len(rows)} objects, {pixels_off:.4f} pixels, {score_off:.6f}{masks}: {verdict}"
+    verdict = "the same" if fine else DIFFERENT
+    return f"{len(rows)} objects, {pixels_off:.4f} pixels, {score_off:.6f}{masks}: {verdict}"
+
+
+def alone(made: Path, device: str) -> str:
+    """The largest difference of a model's outputs on a device to those on the CPU.
+
+    Each column is sorted before, since objects of nearly one score may change places.
+    """
+    core = openvino.Core()
+    model = core.read_model(next(made.glob("*.xml")))
+    width, height = model.inputs[0].shape[:1:-1]
+    pixels = picture(np.random.default_rng(0), width, height).transpose(2, 0, 1)[None]
+    there, here = (
+        core.compile_model(model, name, {} if name == "NPU" else EXACT)(pixels / np.float32(255))
+        for name in (device, "CPU")
     )
+    sorted_ = [
+        [np.sort(found[n], -2) for n in range(len(model.outputs))] for found in (there, here)
+    ]
+    apart = [np.abs(one - other).max() for one, other in zip(*sorted_, strict=True)]
+    return ", ".join(f"{number:.4g}" for number in apart)
 
 
 def inferred(made: Path, pixels: Array, confidence: float | None, device: str) -> sb.Frame[Any]:
@@ -214,18 +246,19 @@ def overlap_of(region: sb.Region, theirs: Array) -> tuple[int, int]:
     return int(np.count_nonzero(ours & theirs)), int(np.count_nonzero(ours | theirs))
 
 
-def classified(name: str, device: str) -> str:
-    """The most likely class of a picture that Ultralytics has not to scale, but to cut."""
-    pixels = picture(np.random.default_rng(0), *SIZE)
-    with tempfile.TemporaryDirectory() as folder:
-        made = exported(name, Path(folder))
-        model = predictor(name, made)
-        found = model.predict(pixels, imgsz=size_of(name)[0], verbose=False, device="cpu")[0]
-        ours = find(inferred(made, pixels, None, device), Classification)
+def most_likely(name: str, made: Path, pixels: Array) -> Any:
+    """The classes that Ultralytics finds in a picture that it has not to scale, but to cut."""
+    size = size_of(name)[0]
+    return predictor(name, made).predict(pixels, imgsz=size, verbose=False, device="cpu")[0].probs
+
+
+def _class_apart(found: Any, frame: sb.Frame[Any]) -> str:
+    """The most likely class, and how far its scores are apart."""
+    ours = find(frame, Classification)
     assert ours is not None
-    off = abs((ours.confidence or 0) - float(found.probs.top1conf))
-    fine = ours.label_id == found.probs.top1 and off < 1e-3
-    return f"{name}: class {ours.label_id}, {off:.6f}: {'the same' if fine else 'DIFFERENT'}"
+    off = abs((ours.confidence or 0) - float(found.top1conf))
+    fine = ours.label_id == found.top1 and off < 1e-3
+    return f"class {ours.label_id}, {off:.6f}: {'the same' if fine else DIFFERENT}"
 
 
 def without_network() -> None:
@@ -247,16 +280,20 @@ def main(arguments: list[str]) -> int:
     """Compare each model, and say so.
 
     Args:
-        arguments: the device, and names of models; all by default.
+        arguments: the devices, and names of models; all by default.
     """
     parser = argparse.ArgumentParser(prog="python3 -m tests.predictors")
-    parser.add_argument("--device", default="CPU", choices=("CPU", "GPU", "NPU"))
+    parser.add_argument("--device", default="CPU", help="CPU, GPU and NPU, with commas between")
     parser.add_argument("model", nargs="*", default=MODELS)
     asked = parser.parse_args(arguments)
     without_network()
-    lines = [compared(name, asked.device) for name in asked.model]
-    sys.stdout.write("\n".join([*lines, ""]))
-    return int(any(line.endswith("DIFFERENT") for line in lines))
+    different = False
+    for name in asked.model:
+        for line in compared(name, asked.device.split(",")):
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+            different |= DIFFERENT in line
+    return int(different)
 
 
 if __name__ == "__main__":
