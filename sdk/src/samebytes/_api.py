@@ -48,6 +48,22 @@ class _Router:
 
         return crop_frame(frame, x, y, width, height, fit)
 
+    @staticmethod
+    def convert(frame: Frame, *wanted: Any, **how: Any) -> Frame:
+        from ._converting.converting import convert_frame  # deferred: few programs convert
+
+        return convert_frame(frame, *wanted, **how)
+
+    @staticmethod
+    def thumbnail(frame: Frame) -> bytes | None:
+        from ._seen.picture import thumbnail  # deferred: notebooks alone ask for it
+
+        return thumbnail(frame)
+
+    @staticmethod
+    def tensor(native: Any) -> Tensor:
+        return tensor(native)
+
 
 ROUTER = _Router()
 Context.router = ROUTER

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,13 +12,21 @@ from samebytes.errors import LayoutError
 
 from ._export import dlpack
 
-if TYPE_CHECKING:
-    from samebytes._core.memory.tensor import Tensor
-
 __all__ = ["as_array", "as_capsule"]
 
 
-def as_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+class HostReadable(Protocol):
+    """A Tensor, as its exchange with array libraries knows it."""
+
+    context: Any
+    readonly: bool
+
+    @property
+    def info(self) -> Any: ...
+    def host_array(self) -> np.ndarray[Any, Any]: ...
+
+
+def as_array(tensor: HostReadable, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
     """`tensor` as a numpy array: its own memory, if numpy did not ask for another dtype or a copy.
 
     Elements that numpy has no dtype for come as their carrier's. Copies are counted.
@@ -44,7 +52,7 @@ def as_array(tensor: Tensor, dtype: Any, copy: bool | None) -> np.ndarray[Any, A
 
 
 def as_capsule(
-    tensor: Tensor,
+    tensor: HostReadable,
     stream: Any,
     max_version: tuple[int, int] | None,
     dl_device: tuple[int, int] | None,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .._core.edges.context import Context
 from .._core.memory.tensor import Tensor
 from .._dtypes import dtype
 from .._secrets import without_secrets
@@ -78,10 +79,7 @@ class InferenceResult(Entry):
         point_connections: Sequence[str] = (),
     ) -> None:
         if tensor is not None and not isinstance(tensor, Tensor):
-            # Deferred: the API needs the core, and the core needs this package.
-            from .._api import tensor as tensor_over
-
-            tensor = tensor_over(tensor)
+            tensor = Context.router.tensor(tensor)
         self._set("tensor", tensor)
         self._set("model_name", text(model_name, self._name("model_name")))
         self._set("layer_name", text(layer_name, self._name("layer_name")))

@@ -94,11 +94,12 @@ RouteKey = tuple[object, str] | tuple[object, str, bool]
 
 
 class Router(Protocol):
-    """The interface through which the core uses routing and metadata, which are built upon it.
+    """The interface through which the core uses what is built upon it.
 
     `derive` gives the context of `node` that shares the handles of `parent`; `compile_route` the
     function that maps from `source` to `target`, which it enters in the source's table;
-    `forget_compiled` drops those of all contexts; `crop` is `Frame.crop`.
+    `forget_compiled` drops those of all contexts; `crop` and `convert` are those of Frame,
+    `thumbnail` is what a notebook shows of one; `tensor` is `samebytes.tensor`.
     """
 
     def derive(self, parent: Context, node: str | type[Context]) -> Context: ...
@@ -107,6 +108,9 @@ class Router(Protocol):
     ) -> Callable[[Any], Any]: ...
     def forget_compiled(self) -> None: ...
     def crop(self, frame: Frame, x: int, y: int, width: int, height: int, fit: bool) -> Frame: ...
+    def convert(self, frame: Frame, *wanted: Any, **how: Any) -> Frame: ...
+    def thumbnail(self, frame: Frame) -> bytes | None: ...
+    def tensor(self, native: Any) -> Tensor: ...
 
 
 class _LateRouter:

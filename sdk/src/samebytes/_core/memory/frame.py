@@ -53,6 +53,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         "process, samebytes.copied(frame)"
     )
 
+    context: Context
     meta: FrameMeta
     parent: Frame | None
     _planes: tuple[TensorT_co, ...] | None
@@ -336,9 +337,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             CopyRequiredError: no converter can read the frame without a copy.
             LayoutError: a size that the format cannot have, or colours that it does not have.
         """
-        from ..._converting.converting import convert_frame  # deferred: it needs the core
-
-        return convert_frame(
+        return self.context.router.convert(
             self, format_, width, height, method=method, color_range=color_range,
             color_matrix=color_matrix, by=by, memory=memory, copy=copy,
         )  # fmt: skip
@@ -373,9 +372,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         return f"<{type(self).__name__} {what} in {where}{mode}>"
 
     def _repr_png_(self) -> bytes | None:
-        from ..._seen.picture import thumbnail  # deferred: notebooks alone ask for it
-
-        return thumbnail(self)
+        return None if self.closed else self.context.router.thumbnail(self)
 
     def _owners(self) -> tuple[Any, ...]:
         owner = self._owner

@@ -63,6 +63,7 @@ class Tensor(NoElements, Holder):
 
     __slots__ = ("known_info",)
 
+    context: Context
     known_info: TensorInfo | None
     parent: Tensor | Frame | None
 

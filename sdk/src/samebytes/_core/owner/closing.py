@@ -25,8 +25,6 @@ from .storage import NativeStorage, Storage, Uncopyable, publish, releasing, sto
 if TYPE_CHECKING:
     from typing import Self
 
-    from ..edges.context import Context
-
 __all__ = ["Holder", "are_gone", "memory_of", "read_slot"]
 
 
@@ -35,7 +33,7 @@ class Holder(Uncopyable):
 
     __slots__ = ("__weakref__", "_made", "_owner", "context", "native", "parent", "readonly")
 
-    context: Context
+    context: Any
     native: Any
     readonly: bool
     # What keeps the bytes alive: a Storage, or the user's object (see `storage`).
@@ -46,7 +44,7 @@ class Holder(Uncopyable):
     @property
     def memory_type(self) -> str:
         """The name of the memory type, for instance "cpu"."""
-        return self.context.memory_type
+        return str(self.context.memory_type)
 
     @property
     def storage(self) -> Storage:
