@@ -14,7 +14,9 @@ import pytest
 import samebytes
 from samebytes import Fd
 from samebytes.errors import AccessError
-from samebytes_ipc import RingReader
+from samebytes.plugins import ImportCache
+from samebytes_dma import DMABuffer
+from samebytes_ipc import RingReader, RingWriter
 from samebytes_ipc._ring import received_frames
 
 from .both_ends import pair, ring, sent, value_of, wait
@@ -35,6 +37,21 @@ def test_a_frame_of_another_ring_of_this_process_lies_in_that_ones_memory() -> N
         second.wait_until_read()
 
 
+def buffer_of(frame: Any) -> DMABuffer:
+    """The buffer of a frame of one plane."""
+    found: DMABuffer = frame.planes[0].native.buffer
+    return found
+
+
+def sent_from(writer: RingWriter, value: int) -> DMABuffer:
+    """Send a frame with that value; the buffer it is in."""
+    frame = writer.acquire()
+    with frame.map("cpu", "w") as view:
+        view.planes[0].native[...] = value
+    writer.send(frame)
+    return buffer_of(frame)
+
+
 def test_natives_of_a_reader_are_read_only_too() -> None:
     """Of memory whose descriptor allows writing, and whoever wraps them again."""
     with ring() as (writer, reader):
@@ -48,6 +65,21 @@ def test_natives_of_a_reader_are_read_only_too() -> None:
         assert (again.map("cpu").native == 0).all()
         del got, again
         writer.wait_until_read()
+
+
+def test_a_driver_imports_each_slot_once() -> None:
+    """On both sides, for however many frames; and no longer than the ring is there."""
+    cache: ImportCache[object] = ImportCache()
+    with ring(slots=2) as (writer, reader):
+        for value in range(6):
+            for buffer in (sent_from(writer, value), buffer_of(reader.read())):
+                cache.of_source(buffer.storage, buffer.fileno(), object)
+            del buffer
+            writer.wait_until_read()
+        assert len(cache) == 2, "one on each side, of the slot that was free again each time"
+    del writer, reader
+    gc.collect()
+    assert len(cache) == 0
 
 
 def test_a_slot_in_a_cycle_is_used_until_those_are_finalized_that_use_it() -> None:

@@ -34,7 +34,7 @@ from ._core.owner.imports import ImportCache
 from ._core.owner.interrupts import deferred
 from ._core.owner.loans import Lender, Loan, sweep_loans
 from ._core.owner.locks import KeyLocks, Lock, in_forked_child
-from ._core.owner.storage import LeasedStorage, NativeStorage, joint_owner
+from ._core.owner.storage import NativeStorage, joint_owner
 from ._counting import count_copy
 from ._exchange import DeviceArray, check_dlpack_request
 from ._exchange._pointer_array import PointerArray
@@ -74,7 +74,6 @@ __all__ = [
     "HostContext",
     "ImportCache",
     "KeyLocks",
-    "LeasedStorage",
     "Lender",
     "Loan",
     "Lock",

@@ -16,7 +16,7 @@ from typing import Any
 
 from samebytes import Fd, Frame, FrameMeta
 from samebytes.errors import BusyError, ClosedError, NativeError, PoolTimeoutError
-from samebytes.plugins import LeasedStorage, Lock, deferred
+from samebytes.plugins import ImportCache, Lock, deferred
 from samebytes_dma import DMA, DMATensor
 
 from . import _abi
@@ -199,7 +199,9 @@ class Stream:
             buffer = self._buffers[found.index]
             self._held.add(buffer.index)
             memory = buffer.dma.storage
-            use = LeasedStorage(partial(self._give_back, buffer), nbytes=memory.nbytes, keep=memory)
+            use = ImportCache.Lease(
+                partial(self._give_back, buffer), nbytes=memory.nbytes, keep=memory
+            )
             lost = missed(self._sequence, found.sequence)
             self._sequence = found.sequence
             self._dropped += lost

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from samebytes import Storage
 from samebytes.errors import NativeError
-from samebytes.plugins import untrack
+from samebytes.plugins import ImportCache, untrack
 from samebytes_dma import F_SEAL_FUTURE_WRITE, DMABuffer, KeptMapping, seals_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Slot:
         self.version += 1
 
 
-class SlotUse(Storage):
+class SlotUse(ImportCache.Lease):
     """The owner of a frame in a slot, on either side: it keeps the memory, and ends with the frame.
 
     Attributes:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import mmap
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from .locks import KeyLocks, Lock
@@ -36,13 +36,15 @@ class ImportCache(Generic[T]):
 
     A mapping that uses an import has a storage of its own, `Storage(holds=imported)`. Imports are
     found by storages and addresses, not by the number of a descriptor alone, which is soon another
-    file's. Any thread may use a cache at any time.
+    file's. Any thread may use a cache at any time. Each use of memory that comes round again is an
+    `ImportCache.Lease(give_back, keep=storage)`: then it is imported once, for all uses.
 
     Args:
         page: the size of the driver's pages, in bytes.
     """
 
     __slots__ = ("_by_source", "_in_use", "_lock", "_making", "_page", "_pages")
+    Lease: TypeAlias = LeasedStorage
 
     def __init__(self, *, page: int = mmap.PAGESIZE) -> None:
         self._page = page

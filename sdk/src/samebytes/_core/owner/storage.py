@@ -225,10 +225,7 @@ class NativeStorage(Storage):
 
 
 class LeasedStorage(Storage):
-    """Memory of a pool for one use of it: `keep` is the pool's storage of the same bytes.
-
-    An `ImportCache` imports the pool's once, for all uses. `release` gives this one back to it.
-    """
+    """Memory of a pool for one use of it: `keep` is the pool's storage of the same bytes."""
 
     __slots__ = ()
 
