@@ -23,7 +23,7 @@ from samebytes_gstreamer._abi.analytics import GstTensor, GstTensorMeta
 from samebytes_gstreamer._analytics import reading
 from samebytes_gstreamer._analytics.functions import tensor_functions
 from samebytes_gstreamer._gi import Gst
-from samebytes_gstreamer._libraries import gst
+from samebytes_gstreamer._libraries import gst, video
 from samebytes_gstreamer._results_of_frames import said_of, with_results
 
 from .analytics_checks import (
@@ -101,6 +101,9 @@ def test_masks_and_boxes_are_gone_or_moved_behind_native_elements(cut: str) -> N
         assert boxes in ([], [moved[cut.partition(" ")[0]]])  # 1.26 drops them, 1.28 moves them
 
 
+MOVES = hasattr(video.library, "gst_video_meta_transform_matrix_init")
+
+
 @pytest.mark.parametrize(
     ("part", "stays"),
     [
@@ -116,7 +119,9 @@ def test_results_of_the_whole_picture_are_not_those_of_a_part(part: str, stays: 
         metadata.add(frame, InferenceResult(np.ones((12, 16), np.uint8), format="mask"))
 
     for frame in frames_of(registered("sb_an_find_whole", find), part):
-        assert len(metadata.all_of(frame, InferenceResult)) == stays
+        found = metadata.all_of(frame, InferenceResult)
+        # 1.28 can move metas, and drops here what it cannot move.
+        assert len(found) == (stays and not MOVES)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from samebytes.metadata import Entry, ObjectId
 
 from ._abi.gstreamer import GstCustomMeta
 from ._dlstreamer import add_dlstreamer_metas, has_tensor_meta
-from ._libraries import gst
+from ._libraries import gst, video
 from ._metas import RESULT_META, Metas
 from ._results import entries_in, entry_of, merged
 from ._structures import read_structure, write_fields
@@ -70,6 +70,9 @@ def remove_results(buffer: int, metas: Metas) -> None:
 def _info() -> int:
     """The GstMetaInfo* of the custom meta."""
     known: int | None = gst.gst_meta_get_info(RESULT_META)
-    # videocrop, videobox and videoflip drop what has this tag, videoscale and videoconvert do not.
-    tags = (c_char_p * 2)(b"orientation", None)
+    # What is said of a whole picture is not said of a part, and no meta of this kind can be moved.
+    # videocrop, videobox and videoflip drop what has the first tag. Since GStreamer can move metas
+    # (1.28), they drop what has both, and so do videoscale and videoconvert.
+    moves = hasattr(video.library, "gst_video_meta_transform_matrix_init")
+    tags = (c_char_p * 3)(b"orientation", b"size" if moves else None, None)
     return known or int(gst.gst_meta_register_custom(RESULT_META, tags, None, None, None))
