@@ -173,7 +173,9 @@ def test_native_alone_keeps_memory_and_context() -> None:
     native.array()[...] = 3
     tensor = samebytes.tensor(native)
     assert tensor.host_array().sum() == 48
-    assert native.context.inspect(native.address)
+    context = native.context
+    assert isinstance(context, LevelZeroContext)
+    assert context.inspect(native.address)
 
 
 def test_what_is_held_outlives_close(context: LevelZeroContext) -> None:

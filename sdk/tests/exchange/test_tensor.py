@@ -33,7 +33,7 @@ class HostTensor:
         return self.array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return as_array(self, dtype, copy)  # type: ignore[arg-type]
+        return as_array(self, dtype, copy)
 
     def __dlpack_device__(self) -> Any:
         return (1, 0)
@@ -42,7 +42,7 @@ class HostTensor:
         self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
         copy: bool | None = None,
     ) -> Any:  # fmt: skip
-        return as_capsule(self, stream, max_version, dl_device, copy)  # type: ignore[arg-type]
+        return as_capsule(self, stream, max_version, dl_device, copy)
 
 
 @pytest.fixture(autouse=True)
