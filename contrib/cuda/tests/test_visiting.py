@@ -144,11 +144,11 @@ def test_few_streams_of_callers_are_held(
     queues = [Queue(gpu.stream()) for _ in range(3)]
     for queue in queues:
         _streams.check_queue(context, queue.cuda_stream, queue)
-    held = list(_streams._queues.values())
+    held = list(context.queues.values())
     assert queues[0] not in held
     assert held == queues[1:]
     _streams.free_events(context)
-    assert not _streams._queues
+    assert not context.queues
 
 
 @ordering

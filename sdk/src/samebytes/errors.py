@@ -78,7 +78,8 @@ class SamebytesError(Exception):
     """
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(*map(without_secrets, args))
+        # Of several, one may be the name of what follows.
+        super().__init__(*(without_secrets(args) if len(args) > 1 else map(without_secrets, args)))
 
     def add_note(self, note: str, /) -> None:
         """Add a line to what a traceback shows of it.

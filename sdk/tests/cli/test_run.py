@@ -11,7 +11,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -170,19 +170,40 @@ def test_what_an_element_raises_has_its_line(file: str, capsys: Capture) -> None
     assert said.endswith(f"has no attribute 'nothing' ({file}, line {line})")
 
 
-def test_what_the_file_logs_first_changes_no_level(
-    file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def new_root() -> Iterator[logging.Logger]:
+    """The root logger as a program begins with it, without pytest's handlers."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers.clear()
+    root.setLevel(logging.WARNING)
+    try:
+        yield root
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+def test_what_the_file_logs_first_changes_no_level(file: str, capsys: Capture) -> None:
     made = Path(file)
     # It gives the root a handler where there is none, as packages do while they are imported.
     made.write_text(f"import logging\nlogging.warning('early')\n{made.read_text()}")
-    root = logging.getLogger()
-    monkeypatch.setattr(root, "handlers", [])  # pytest's
-    monkeypatch.setattr(root, "level", root.level)
-    assert main(["run", file, "--quiet", "--log", "info"]) == 0
+    with new_root():
+        assert main(["run", file, "--quiet", "--log", "info"]) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0].endswith(" WARNING root: early")
+    assert lines[0] == "WARNING:root:early"
     assert [line for line in lines if " INFO samebytes: " in line]
+
+
+@pytest.mark.parametrize("given", ["level='INFO'", "format='mine: %(message)s'"])
+def test_a_file_may_set_up_its_log(file: str, given: str, capsys: Capture) -> None:
+    made = Path(file)
+    made.write_text(f"import logging\nlogging.basicConfig({given})\n{made.read_text()}")
+    with new_root() as root:
+        assert main(["run", file, "--quiet", "--log", "info"]) == 0
+        (handler,) = root.handlers
+    assert type(handler) is logging.StreamHandler
+    assert " INFO samebytes: " not in capsys.readouterr().err
 
 
 def test_a_port_that_is_taken_is_named(file: str, capsys: Capture) -> None:

@@ -323,6 +323,7 @@ def test_errors_that_lead_to_each_other_end() -> None:
         SamebytesError(f"rtsp://me:{SECRET}@c"),
         NativeError(f"open(rtsp://me:{SECRET}@c)", 5, f"http://c?token={SECRET}"),
         ElementError("cam", "fails", parameters={"password": SECRET, "url": f"x://a:{SECRET}@c"}),
+        SamebytesError("sshpass", "-p", SECRET),
         ParameterError("cam", "token", SECRET, "an int"),
         ParameterError("cam", "url", f"x://a:{SECRET}@c", "an int"),
     ],

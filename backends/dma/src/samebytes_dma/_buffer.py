@@ -22,10 +22,10 @@ from ._modifiers import LINEAR, is_tiled, keeps_every_bit, modifier_name
 if TYPE_CHECKING:
     from samebytes import TensorInfo
 
-__all__ = ["DMABuffer", "DMAPlane", "Kept", "check_row"]
+__all__ = ["DMABuffer", "DMAPlane", "check_row"]
 
 
-class Kept(Protocol):
+class _Kept(Protocol):
     """A KeptMapping, as the buffer that has one knows it."""
 
     writable: bool
@@ -72,7 +72,7 @@ class DMABuffer:
     readonly: bool
     is_dma_buf: bool
     mappable: bool
-    kept: Kept | None
+    kept: _Kept | None
     storage: Storage
 
     def __init__(
@@ -81,7 +81,7 @@ class DMABuffer:
         *,
         keep: object = None,
         mappable: bool = True,
-        kept: Kept | None = None,
+        kept: _Kept | None = None,
     ) -> None:
         found = examine(fd.fileno())
         wait = partial(wait_for_devices, fd) if found.dma_buf else None
@@ -109,7 +109,7 @@ class DMABuffer:
         readonly: bool,
         is_dma_buf: bool,
         mappable: bool,
-        kept: Kept | None,
+        kept: _Kept | None,
         storage: Storage,
     ) -> None:
         set_ = object.__setattr__

@@ -19,6 +19,7 @@ from samebytes.errors import (
 )
 from samebytes.plugins import ContextRegistry, Lock, intern, native_pointer
 
+from ._allocation import allocate, allocate_planes
 from ._devices import describe, devices, find_device, same_device
 from ._handles import check_handle
 from ._library import in_our_words, native_error
@@ -161,8 +162,6 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
             MissingDependencyError: the device has no such memory.
             NativeError: the driver has no memory for it.
         """
-        from ._allocation import allocate
-
         native, storage, info = allocate(self, shape, dtype, kind)
         return OpenCLTensor.owned(native, self, storage, info=info)
 
@@ -189,8 +188,6 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
             UnknownNameError: no such format or kind.
             MissingDependencyError: the device has no such memory.
         """
-        from ._allocation import allocate_planes
-
         image = ImageInfo(ImageFormat.of(format_), width, height)
         natives, pieces = allocate_planes(self, image, kind)
         return OpenCLFrame.owned(natives, self, FrameMeta(image), pieces[-1], made=pieces)

@@ -39,7 +39,7 @@ __all__ = [
 
 
 class OnDevice(Protocol):
-    """An OpenCLContext, as the modules know it that it is built upon."""
+    """An OpenCLContext, as the modules below it know it."""
 
     native: pyopencl.Context
     native_device: pyopencl.Device

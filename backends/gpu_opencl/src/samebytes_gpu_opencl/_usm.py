@@ -68,7 +68,7 @@ class USMAllocation:
         self.pointer = pointer
         self.nbytes = nbytes
         self.kind = kind
-        self.context = context
+        self.context: Any = context  # an OpenCLContext
         self.pin = pin
         self.layout = layout
 

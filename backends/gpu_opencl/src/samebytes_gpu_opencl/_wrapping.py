@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import c_void_p
-from typing import Any, cast
+from typing import Any
 
 import pyopencl
 
@@ -222,10 +222,10 @@ def _whole(native: Any, context: OpenCLContext | None, readonly: bool) -> OpenCL
         retain_mem(cell, native.int_ptr)
         return home.tensor_class.borrowed(native, home, keep=held, readonly=readonly, info=info)
     if isinstance(native, USMAllocation):
-        home = cast("OpenCLContext", native.context)
-        if context is not None and context != home:
+        theirs: OpenCLContext = native.context
+        if context is not None and context != theirs:
             raise DeviceMismatchError("the USM does not belong to the context passed as context=")
-        return home.tensor_class.borrowed(native, home, readonly=readonly)
+        return theirs.tensor_class.borrowed(native, theirs, readonly=readonly)
     if context is None:
         raise UnsupportedObjectError(
             f"a {type(native).__name__} does not carry its cl_context: pass context=, for instance "

@@ -45,7 +45,7 @@ class USMPointer:
         pin: Storage,
         readonly: bool = False,
     ) -> None:
-        self.context = context
+        self.context: Any = context  # a LevelZeroContext
         self.allocation = allocation
         self.address = address
         self.info = info

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from samebytes import Access, Context, ImageInfo, Storage, TensorInfo
+from samebytes import Access, ImageInfo, Storage, TensorInfo
 
 from ._display import NativeDisplay
 
@@ -42,7 +42,7 @@ class VASurface:
             package's edges.
     """
 
-    context: Context
+    context: Any  # a VAAPIContext
     id: int
     image: ImageInfo
     storage: Storage

@@ -180,6 +180,7 @@ class CudaContext(Context[CudaTensor]):
             "cuda_stream": LEGACY_STREAM,
         }
         super().__init__(describe(ordinal), handles=handles, parent=parent)
+        self.queues: dict[int, Any] = {}
         self.native = native
         self.ordinal = ordinal
         self.is_primary = is_primary

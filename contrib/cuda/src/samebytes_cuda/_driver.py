@@ -28,12 +28,17 @@ NO_DRIVER = (
 
 
 class Home(Protocol):
-    """A CudaContext, as the modules know it that it is built upon."""
+    """A CudaContext, as the modules below it know it.
+
+    Attributes:
+        queues: the latest streams of callers, by handle; see check_queue().
+    """
 
     native: driver.CUcontext
     ordinal: int
     is_primary: bool
     closed: bool
+    queues: dict[int, Any]
 
     def finish(self) -> None: ...
     def synchronize(self) -> None: ...

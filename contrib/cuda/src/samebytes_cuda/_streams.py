@@ -162,10 +162,8 @@ _spare: dict[int, list[tuple[Any, Any]]] = {}
 
 
 def free_events(context: Home) -> None:
-    """Destroy the events that wait to be used again on the context's device."""
-    for key in list(_queues):
-        if key[0] == int(context.native):
-            _queues.pop(key, None)
+    """Drop what is kept for a context: events that wait to be used again, and callers' streams."""
+    context.queues.clear()
     if context.is_primary:
         spare, _spare[context.ordinal] = _spare.get(context.ordinal, []), []
         with Current(context.native):
@@ -230,24 +228,23 @@ def check_queue(context: Home, stream: int, queue: Any) -> None:
     Args:
         context: the one that it should belong to.
         stream: the CUstream.
-        queue: what the caller passed for it. The latest ones are held, unless they are numbers: so
-            their handles cannot become those of other streams.
+        queue: what the caller passed for it. The context holds the latest ones, unless they are
+            numbers: so the handles of those that own their streams cannot become others'.
     """
-    key = int(context.native), stream
-    if key in _queues:
+    queues = context.queues
+    if stream in queues:
         return
     check_device(context, stream)
     if any(hasattr(queue, name) for name in ("__cuda_stream__", *_ATTRIBUTES)):
-        _queues[key] = queue
-        for oldest in list(_queues)[:-_MOST_QUEUES]:
-            _queues.pop(oldest, None)
+        queues[stream] = queue
+        for oldest in list(queues)[:-_MOST_QUEUES]:
+            queues.pop(oldest, None)
 
 
+# No weak reference is made to a caller's stream: torch 2.11 frees its streams and leaves their weak
+# references as they were, so that the process ends where Python compares one of them with that of
+# a later stream.
 _MOST_QUEUES = 32
-# By CUcontext and handle, the oldest first. There is no weak reference to a caller's stream:
-# torch 2.11 frees its streams and leaves their weak references as they were, so that the process
-# ends where Python compares one of them with that of a later stream.
-_queues: dict[tuple[int, int], Any] = {}
 
 
 def check_device(context: Home, stream: int) -> None:

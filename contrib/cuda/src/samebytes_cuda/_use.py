@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from samebytes import Storage
 from samebytes.errors import NativeError
@@ -35,7 +36,7 @@ class CudaStorage(Storage):
 
     __slots__ = ("context", "handed_out")
 
-    context: Home
+    context: Any  # a CudaContext
     handed_out: bool
 
     def hand_out(self, stream: int | None = None) -> None:

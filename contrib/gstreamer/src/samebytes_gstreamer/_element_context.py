@@ -9,6 +9,7 @@ from typing import Any
 from samebytes import Context
 from samebytes.errors import UnsupportedObjectError
 
+from ._context import context_of_display
 from ._gi import Gst, pointer_of
 
 __all__ = ["context_of"]
@@ -38,8 +39,6 @@ def context_of(element: Any) -> Context:
         found = asked.get_context(_VA_DISPLAY) or _of_neighbours(asked)
         display = None if found is None else found.get_structure().get_value(_VA_DISPLAY_FIELD)
         if display is not None:
-            from ._context import context_of_display
-
             return context_of_display(pointer_of(display))
     raise UnsupportedObjectError(
         f"neither {element.get_name()} nor its neighbours have a VA-API display: bring the "

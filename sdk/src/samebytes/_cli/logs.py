@@ -20,7 +20,10 @@ class _Handler(logging.Handler):
 
 
 def log_to_stderr(level: str) -> None:
-    """Log on standard error, unless there is a handler already.
+    """Log on standard error, unless the program has set up logging.
+
+    A package that logs while it is imported gives the root a handler too, where there was none:
+    that is replaced.
 
     Args:
         level: of the records that are shown and those above it, such as "info".
@@ -29,4 +32,16 @@ def log_to_stderr(level: str) -> None:
         level=level.upper(),
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         handlers=[_Handler()],
+        force=_is_set_up_by_chance(),
+    )
+
+
+def _is_set_up_by_chance() -> bool:
+    """True if the root logger is as the first call of logging.warning() and its kind makes it."""
+    root = logging.getLogger()
+    return root.level == logging.WARNING and all(
+        type(handler) is logging.StreamHandler
+        and handler.formatter is not None
+        and handler.formatter._fmt == logging.BASIC_FORMAT
+        for handler in root.handlers
     )

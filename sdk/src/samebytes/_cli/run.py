@@ -61,9 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it. SIGTERM and Ctrl-C end the streams, so that files are finished."""
-    # Before anything is imported that may log with handlers of its own.
-    log_to_stderr(options.log)
     pipe = pipeline_in(options.pipeline)
+    log_to_stderr(options.log)
     if options.explain:
         print(pipe.explain())
         return 0

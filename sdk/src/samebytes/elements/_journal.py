@@ -105,7 +105,7 @@ class Journal:
         _log.error("stream %d ends early: %s", stream, str(error))
 
     def took_long(self, meter: Meter, nanoseconds: int) -> None:
-        """A call of an element took more than `SLOW`."""
+        """A call of an element took more than `_statistics.SLOW`."""
         seconds = nanoseconds / 1e9
         if meter.frames_in == 1:
             _log.info("%s: its first frame took %.1f s", meter.name, seconds)

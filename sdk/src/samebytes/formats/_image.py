@@ -281,30 +281,31 @@ _OTHERS = {
 
 def known_formats() -> tuple[ImageFormat, ...]:
     """Every format that `ImageFormat.of` can find."""
-    return _known_formats()
+    if not _built:
+        # Deferred: the table takes longer to build than all other modules of the package to import,
+        # and a program that only moves tensors never looks a format up.
+        from samebytes.formats._table import ROWS
+
+        # Of two threads that build it the first one's is everybody's.
+        _built.setdefault("formats", tuple(_format(row) for row in ROWS))
+    return _built["formats"]
 
 
-@cache
-def _known_formats() -> tuple[ImageFormat, ...]:
-    # Deferred: the table takes longer to build than all other modules of the package to import,
-    # and a program that only moves tensors never looks a format up.
-    from samebytes.formats._table import ROWS
-
-    return tuple(_format(row) for row in ROWS)
+_built: dict[str, tuple[ImageFormat, ...]] = {}
 
 
 @cache
 def _by_name() -> dict[str, ImageFormat]:
     return {
         spelling.lower(): known
-        for known in _known_formats()
+        for known in known_formats()
         for spelling in (known.name, *known.aliases)
     }
 
 
 @cache
 def _by_fourcc() -> dict[int, ImageFormat]:
-    return {known.fourcc: known for known in _known_formats() if known.fourcc is not None}
+    return {known.fourcc: known for known in known_formats() if known.fourcc is not None}
 
 
 def _format(row: Row) -> ImageFormat:

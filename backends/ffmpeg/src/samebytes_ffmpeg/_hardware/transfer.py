@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
-from samebytes import Access, Context, Frame, MemoryMapper, Storage
+from samebytes import Access, Context, Frame, MemoryMapper, Storage, context
 from samebytes.errors import LayoutError, NativeError
 from samebytes.formats import ImageInfo
 from samebytes.plugins import OwnedPointer, Refused, memory_size
@@ -100,9 +100,7 @@ def upload(frame: Frame, device: Context) -> Frame:
 
 def download(frame: Frame) -> Frame:
     """A copy of a device's frame in memory, where a route may find a way to map it."""
-    import samebytes
-
-    copy: Frame = _edge(frame.context, samebytes.context("ffmpeg")).map(frame, copy=True)
+    copy: Frame = _edge(frame.context, context("ffmpeg")).map(frame, copy=True)
     copy.readonly = False
     return copy
 

@@ -226,7 +226,7 @@ class ZeroMemory:
     __slots__ = ("_imported", "context", "readonly")
 
     def __init__(self, context: RemoteContext, imported: Imported, readonly: bool) -> None:
-        self.context = context
+        self.context: Any = context  # a ZeroContext
         self.readonly = readonly
         self._imported = imported
 
