@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import mmap
 import os
 import socket
@@ -13,7 +14,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +43,10 @@ CAMERA, OUTPUT = "/dev/video0", "/dev/video1"
 WIDTH, HEIGHT = 320, 180
 # linux/videodev2.h, and drivers/media/test-drivers/vivid/vivid-ctrls.c for the control.
 QUERYBUF, S_CTRL = 0xC0585609, 0xC008561C
+G_FMT, S_FMT, S_INPUT = 0xC0D05604, 0xC0D05605, 0xC0045627
 DISCONNECT = (0x00F00000 | 0xF000) + 65
+DAMAGE = DISCONNECT + 1
+ALTERNATE = 7
 
 RECEIVER = """
 import socket, sys
@@ -92,11 +98,20 @@ def mark(frame: Any) -> None:
         del luma
 
 
-def unplug() -> None:
-    """Have vivid play it, by a control; it is back when its last user has closed it."""
+def press(control: int) -> None:
+    """Have vivid play an accident, by a control; who is unplugged is back when all have closed."""
     other = os.open(CAMERA, os.O_RDWR | os.O_CLOEXEC)
-    fcntl.ioctl(other, S_CTRL, struct.pack("<Ii", DISCONNECT, 1))
+    fcntl.ioctl(other, S_CTRL, struct.pack("<Ii", control, 1))
     os.close(other)
+
+
+def dma_bufs_open() -> int:
+    """The number of descriptors of DMA-BUFs that this process has."""
+    links = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the listing has itself been a descriptor
+            links.append(str(entry.readlink()))
+    return sum(link.startswith("/dmabuf:") for link in links)
 
 
 MARK = bytes((11, 222, 33, 244))
@@ -295,6 +310,11 @@ def test_buffers_of_others_that_do_not_do(camera: Any) -> None:
     small = [DMABuffer(memory("heap").allocate_fd(4096)) for _ in range(2)]
     with pytest.raises(LayoutError, match="is too small"):
         camera.start(small, io="dmabuf")
+    one = small[0]
+    same = DMABuffer(samebytes.Fd(os.dup(one.fileno())))
+    for twice in ([one, one], [one, same]):
+        with pytest.raises(LayoutError, match="among the buffers twice"):
+            camera.start(twice, io="dmabuf")
     stand_in = [DMABuffer(memory("memfd").allocate_fd(1 << 20)) for _ in range(2)]
     with pytest.raises(UnsupportedObjectError, match="a memfd is not a DMA-BUF"):
         camera.start(stand_in, io="dmabuf")
@@ -320,7 +340,7 @@ def test_an_unplugged_camera(camera: Any) -> None:
     camera.start(2)
     frame = camera.read()
     mark(frame)
-    unplug()
+    press(DISCONNECT)
     with pytest.raises(v4l2.CameraGoneError, match=r"gone .*unplugged"):
         camera.read()
     with frame.map("cpu") as view:
@@ -335,7 +355,7 @@ def test_an_unplugged_camera_ends_the_pipeline_and_is_named() -> None:
     source = el.create("v4l2.source", CAMERA, width=WIDTH, height=HEIGHT, rate=30.0)
     with el.Pipeline(source).start() as out:
         next(out)
-        unplug()
+        press(DISCONNECT)
         with pytest.raises(ElementError, match=f"the camera at {CAMERA} is gone") as caught:
             list(out)
     assert isinstance(caught.value.__cause__, v4l2.CameraGoneError)
@@ -387,6 +407,9 @@ def test_what_a_camera_does_not_have(camera: Any) -> None:
     assert str(camera.image) == "NV12 320x180"
     with pytest.raises(UnsupportedObjectError, match="has no GBRP; it has "):
         camera.set_format("GBRP")
+    assert str(camera.set_format("RGB565")) == "RGB565 320x180"
+    with pytest.raises(UnsupportedObjectError, match="has no RGBP; it has "):
+        camera.set_format("RGBP")  # planar, which is not V4L2's code of that name
     with pytest.raises(LookupError, match="io of a camera"):
         camera.start(2, io="read")
     with pytest.raises(LayoutError, match="1 to 32 buffers, not 33"):
@@ -420,6 +443,78 @@ def test_a_forked_child_gives_no_buffer_back(camera: Any) -> None:
         camera.read()
     with frame.map("cpu") as view:
         assert (view.native[0] == before).all()
+
+
+def test_a_forked_child_does_not_touch_the_stream(camera: Any) -> None:
+    camera.start(2)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            camera.interrupt()
+            for use in (camera.read, camera.start, camera.set_format, lambda: camera.image):
+                with pytest.raises(ClosedError, match="the process that forked this one"):
+                    use()
+            camera.stop()
+            with pytest.raises(ClosedError, match="the process that forked this one"):
+                camera.start(2)
+            camera.close()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    for _ in range(4):
+        assert camera.read() is not None
+
+
+def test_damaged_pictures_are_left_out(camera: Any) -> None:
+    press(DAMAGE)
+    frame = camera.start(2).read()
+    assert camera.statistics.damaged == 1
+    assert frame.metadata["v4l2"]["sequence"] >= 1
+    del frame
+    assert camera.statistics.held == 0
+
+
+def test_after_the_stop_a_frame_keeps_its_own_buffer_alone(camera: Any) -> None:
+    gc.collect()  # what other tests left
+    before = dma_bufs_open()
+    camera.start(3)
+    count = camera.statistics.buffers
+    assert dma_bufs_open() == before + count
+    frame = camera.read()
+    camera.stop()
+    assert dma_bufs_open() == before + 1
+    with frame.map("cpu") as view:
+        assert len(set(view.native[0][HEIGHT - 2].tolist())) >= 8
+    del frame, view
+    assert dma_bufs_open() == before
+
+
+@pytest.fixture
+def single_fields() -> Iterator[None]:
+    """vivid's television, whose buffers have one field each."""
+    with v4l2.Camera(CAMERA) as camera:
+        fd = camera._device.fd.fileno()
+        fcntl.ioctl(fd, S_INPUT, struct.pack("<i", 1))
+        # struct v4l2_format: type at 0, then width, height, pixelformat and field from 8 on.
+        about = bytearray(208)
+        struct.pack_into("<I", about, 0, 1)
+        fcntl.ioctl(fd, G_FMT, about)
+        struct.pack_into("<I", about, 20, ALTERNATE)
+        fcntl.ioctl(fd, S_FMT, about)
+    yield
+    with v4l2.Camera(CAMERA) as camera:
+        fcntl.ioctl(camera._device.fd.fileno(), S_INPUT, struct.pack("<i", 0))
+
+
+@pytest.mark.usefixtures("single_fields")
+def test_the_element_takes_whole_pictures_where_single_fields_were_set() -> None:
+    with v4l2.Camera(CAMERA) as camera, pytest.raises(LayoutError, match="one field"):
+        camera.image  # noqa: B018 - a property that raises
+    source = el.create("v4l2.source", CAMERA, width=720, height=480, frames=2)
+    with el.Pipeline(source).start() as out:
+        assert [frame.image.height for frame in out] == [480, 480]
 
 
 def component(frame: Any, letter: str, x: int, y: int) -> int:

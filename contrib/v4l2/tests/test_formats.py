@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from samebytes import ImageFormat
-from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes.formats import Colorimetry
 from samebytes_v4l2 import _abi
 from samebytes_v4l2._colors import colors_of, fields_of
-from samebytes_v4l2._formats import FOURCCS, NAMES, Layout, pitches_of
+from samebytes_v4l2._formats import FOURCCS, NAMES, Layout, fourcc_text, pitches_of
+from samebytes_v4l2._settings import code_among
 
 
 def pix(code: str, width: int, height: int, pitch: int, size: int, **says: Any) -> Any:
@@ -70,6 +71,29 @@ def test_planes_that_do_not_fit() -> None:
 def test_formats_without_rows(code: str) -> None:
     with pytest.raises(UnsupportedObjectError, match=f"gives {code}, which is not a picture"):
         Layout.of(pix(code, 64, 32, 0, 10000))
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "code"),
+    [
+        ("YUY2", "NV12 YUYV", "YUYV"),
+        ("YUYV", "NV12 YUYV", "YUYV"),
+        ("MJPG", "NV12 MJPG", "MJPG"),
+        ("RGBO", "XR15 RGBO", "RGBO"),  # V4L2 has two codes of this layout
+        ("RGB555", "XR15 RGBO", "XR15"),
+        ("RGB565", "NV12 RGBP", "RGBP"),
+        ("RGBP", "NV12 RGBP", None),  # planar RGB here
+        ("NV16", "NV12 YUYV", None),
+    ],
+)
+def test_the_code_of_a_format(name: str, there: str, code: str | None) -> None:
+    found = code_among([_abi.v4l2_fourcc(one) for one in there.split()], name)
+    assert (None if found is None else fourcc_text(found)) == code
+
+
+def test_a_format_that_nobody_knows() -> None:
+    with pytest.raises(UnknownNameError):
+        code_among([_abi.v4l2_fourcc("NV12")], "MJPG")
 
 
 def test_colors_that_the_driver_names() -> None:

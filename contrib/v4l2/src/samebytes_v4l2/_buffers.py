@@ -11,6 +11,7 @@ from typing import Literal
 
 from samebytes import Fd, TensorInfo
 from samebytes.errors import AccessError, LayoutError, NativeError, UnsupportedObjectError
+from samebytes.plugins import file_identity
 from samebytes_dma import DMABuffer, DMAContext, DMAPlane, KeptMapping
 
 from . import _abi
@@ -104,7 +105,7 @@ def imported(
         BusyError, NativeError: as of `exported`.
         UnsupportedObjectError: the driver imports none, or the memory is not a DMA-BUF.
         AccessError: a descriptor is read-only.
-        LayoutError: a buffer is too small, or they are fewer than the driver needs.
+        LayoutError: a buffer is too small or given twice, or they are fewer than the driver needs.
     """
     given = None if isinstance(memory, DMAContext) else list(memory)
     # Before anything is allocated: the driver may import none.
@@ -119,6 +120,11 @@ def imported(
     if len(given) < wanted:
         raise LayoutError(
             f"the driver of {device.path} needs {wanted} buffers at least, not {len(given)}"
+        )
+    if len({file_identity(dma.fileno()) for dma in given}) < len(given):
+        raise LayoutError(
+            "a DMA-BUF is among the buffers twice, by one descriptor or by two: the camera would "
+            "fill it while a frame has it"
         )
     given = given[:wanted]  # a driver may take fewer
     for dma in given:

@@ -52,7 +52,8 @@ class Camera:
     after the camera was unplugged.
 
     One thread uses a camera at a time, but for interrupt(); frames may be used and dropped
-    anywhere. A process that was forked does not take part: its frames are the parent's.
+    anywhere. A process that was forked does not take part: its frames are the parent's, and the
+    camera, of which it can only close() its copy, raises a ClosedError there.
 
     Args:
         path: of its node; "/dev/v4l/by-id/..." names one camera wherever it is plugged in.
@@ -145,6 +146,7 @@ class Camera:
             ClosedError: the camera was closed.
             CameraGoneError: it is gone.
             UnsupportedObjectError: its format is not a picture in rows.
+            LayoutError: single fields.
         """
         return self._layout().image
 
@@ -153,7 +155,7 @@ class Camera:
         """Bytes from row to row, of each plane.
 
         Raises:
-            ClosedError, CameraGoneError, UnsupportedObjectError: as of `image`.
+            ClosedError, CameraGoneError, UnsupportedObjectError, LayoutError: as of `image`.
         """
         return tuple(plane.pitch for plane in self._layout().planes)
 
@@ -187,8 +189,8 @@ class Camera:
 
         Args:
             buffers: how many frames can be under way; the driver may make more or fewer. Or, with
-                io="dmabuf", DMA-BUFs of yours, which the camera fills: keep them, and leave them
-                alone but for the frames.
+                io="dmabuf", DMA-BUFs of yours, each once, which the camera fills: keep them, and
+                leave them alone but for the frames.
             io: whose memory it is: "mmap", the driver's, which is exported; "dmabuf", new DMA-BUFs
                 or yours, which the driver imports; "userptr", pages of a memfd.
             memory: with io="dmabuf": where new ones come from, such as
@@ -202,7 +204,8 @@ class Camera:
             BusyError: it streams, here or elsewhere.
             CameraGoneError: it is gone.
             UnsupportedObjectError: the driver has no such io; its format is not a picture in rows.
-            LayoutError: less than one buffer or more than 32; DMA-BUFs that are too small.
+            LayoutError: less than one buffer or more than 32; DMA-BUFs that are too small, or one
+                that is given twice.
             AccessError: DMA-BUFs whose descriptors are read-only.
             NativeError: the driver refuses.
             UnknownNameError: no such io.
@@ -299,6 +302,11 @@ class Camera:
     def _opened(self) -> Device:
         if self._device is None:
             raise ClosedError(f"the camera at {self.path} was closed")
+        if not self._device.is_of_this_process:
+            raise ClosedError(
+                f"the camera at {self.path} is that of the process that forked this one: make "
+                "another Camera here"
+            )
         return self._device
 
     def _running(self) -> Stream:

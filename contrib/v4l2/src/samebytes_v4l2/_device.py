@@ -79,6 +79,7 @@ class Device:
     """
 
     def __init__(self, path: str) -> None:
+        self._process = os.getpid()
         self.path = path
         self.fd = self._opened()
         found = _abi.v4l2_capability()
@@ -93,6 +94,11 @@ class Device:
         self.name = text(found.card)
         self.driver = text(found.driver)
         self.bus = text(found.bus_info)
+
+    @property
+    def is_of_this_process(self) -> bool:
+        """False in a child that was forked since: the open file is the parent's, and its stream."""
+        return self._process == os.getpid()
 
     def call(self, request: str, argument: Structure | c_int) -> None:
         """Make a call that has to succeed.
@@ -142,7 +148,8 @@ class Device:
         if code == errno.EBUSY:
             return BusyError(
                 f"{self.path} is in use ({request}): another program, or another Camera of this "
-                f"one, has its buffers; `fuser -v {self.path}` says which program"
+                f"one, has its buffers; `fuser -v {self.path}` says which program; after a stop() "
+                "that failed, close() the Camera and open another one"
             )
         return NativeError(request, code, f"{error.strerror or ''}, by the driver of {self.path}")
 

@@ -10,11 +10,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import samebytes.elements as el
 from samebytes import Context
-from samebytes.errors import PoolTimeoutError, UnsupportedObjectError
+from samebytes.errors import LayoutError, PoolTimeoutError, UnsupportedObjectError
 
 from ._camera import Camera
 from ._errors import CameraTimeoutError
 from ._formats import FOURCCS
+from ._stream import timeout_error
 
 __all__ = ["SourceElement", "chosen"]
 
@@ -114,7 +115,7 @@ class SourceElement(el.Source):
         best = self.wanted_formats or ([wanted.format] if wanted and wanted.format else [])
         try:
             current = camera.image.format.name
-        except UnsupportedObjectError:
+        except (UnsupportedObjectError, LayoutError):  # which set_format() may cure
             current = None
         image = camera.set_format(
             chosen(self.format, best, there, current), self.width, self.height, rate=self.rate
@@ -161,9 +162,7 @@ class SourceElement(el.Source):
                     raise clock.pool_error(self.name, camera.statistics.buffers) from None
             except CameraTimeoutError:
                 if clock.is_over():
-                    raise CameraTimeoutError(
-                        f"the camera at {self.device} gave no frame in {self.timeout:g} s"
-                    ) from None
+                    raise timeout_error(self.device, self.timeout, camera.statistics) from None
         if frame is None:
             return None
         self._given += 1

@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from samebytes import ImageFormat
-from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 from . import _abi
 from ._device import Device
 from ._formats import FOURCCS, NAMES, Layout, codes_of, fourcc_text
 
-__all__ = ["code_of", "current_layout", "current_rate", "set_format", "set_rate"]
+__all__ = ["code_among", "code_of", "current_layout", "current_rate", "set_format", "set_rate"]
 
 _CAPTURE = _abi.V4L2_BUF_TYPE_VIDEO_CAPTURE
 
@@ -68,22 +69,41 @@ def code_of(device: Device, name: str) -> int:
 
     Args:
         device: the camera.
-        name: in any spelling, or the four characters of the code.
+        name: as of `code_among`.
 
     Raises:
         UnsupportedObjectError: it does not have that format.
         UnknownNameError: there is no such format.
     """
     there = codes_of(device)
-    for code in there:
-        if fourcc_text(code) == name:
-            return code
-    wanted = ImageFormat.of(name).name
-    for code in FOURCCS.get(wanted, ()):
-        if code in there:
-            return code
-    names = ", ".join(dict.fromkeys(NAMES.get(code) or fourcc_text(code) for code in there))
-    raise UnsupportedObjectError(f"the camera at {device.path} has no {wanted}; it has {names}")
+    code = code_among(there, name)
+    if code is None:
+        wanted = ImageFormat.of(name).name
+        names = ", ".join(dict.fromkeys(NAMES.get(one) or fourcc_text(one) for one in there))
+        raise UnsupportedObjectError(f"the camera at {device.path} has no {wanted}; it has {names}")
+    return code
+
+
+def code_among(there: Sequence[int], name: str) -> int | None:
+    """The one of several codes of V4L2 that is a format; None if none of them is.
+
+    Args:
+        there: the codes that a camera has.
+        name: of a format, in any spelling; or the four characters of a code, unless a format has
+            that name and is another layout: "RGBP" is planar RGB, and V4L2's code of RGB565.
+
+    Raises:
+        UnknownNameError: there is no such format, and none of the codes is that one.
+    """
+    same = [code for code in there if fourcc_text(code) == name]
+    try:
+        wanted = ImageFormat.of(name).name
+    except UnknownNameError:
+        if same:
+            return same[0]
+        raise
+    usual = [code for code in FOURCCS.get(wanted, ()) if code in there]
+    return next((code for code in (*same, *usual) if NAMES.get(code) == wanted), None)
 
 
 def current_rate(device: Device) -> Fraction | None:

@@ -25,7 +25,7 @@ from ._device import Device
 from ._errors import CameraGoneError, CameraTimeoutError
 from ._formats import Layout
 
-__all__ = ["CameraStatistics", "Stream", "missed"]
+__all__ = ["CameraStatistics", "Stream", "missed", "timeout_error"]
 
 _MICROSECOND = Fraction(1, 1_000_000)
 _CLOCKS = {
@@ -42,7 +42,7 @@ class CameraStatistics:
         frames: how many were read.
         dropped: how many the camera took and could not store, since no buffer was free, or lost;
             by its sequence numbers.
-        damaged: how many the driver marked as damaged; they are not given.
+        damaged: how many the driver marked as damaged or did not fill; they are not given.
         buffers: how many there are.
         held: how many of them frames have that somebody holds.
     """
@@ -68,6 +68,25 @@ def missed(before: int | None, sequence: int) -> int:
     return between if between < 1 << 31 else 0
 
 
+def timeout_error(path: str, seconds: float, counts: CameraStatistics) -> CameraTimeoutError:
+    """The error of who waited in vain for a camera that has a buffer to fill.
+
+    Args:
+        path: of the camera's node.
+        seconds: how long that was.
+        counts: of the stream.
+    """
+    held = damaged = ""
+    if counts.held:
+        held = (
+            f"; {counts.held} of its {counts.buffers} buffers are held, and drivers may need "
+            "several to go on"
+        )
+    if counts.damaged:
+        damaged = f"; damaged pictures since its start, which are not given: {counts.damaged}"
+    return CameraTimeoutError(f"the camera at {path} gave no frame in {seconds:g} s{held}{damaged}")
+
+
 class Stream:
     """One run of a camera, from STREAMON to STREAMOFF.
 
@@ -89,12 +108,13 @@ class Stream:
     ) -> None:
         self._device = device
         self._buffers = tuple(buffers)
+        self._count, self._memory = len(self._buffers), self._buffers[0].memory
         self._layout = layout
+        self._nbytes = max(plane.offset + plane.span for plane in layout.planes)
         self._metadata = dict(layout.metadata)
         if rate:
             self._metadata["duration"] = 1 / rate
         self._lock = Lock()
-        self._process = os.getpid()
         self._held: set[int] = set()
         self._sequence: int | None = None
         self._frames = self._dropped = self._damaged = 0
@@ -112,7 +132,7 @@ class Stream:
     def statistics(self) -> CameraStatistics:
         """The counts so far."""
         return CameraStatistics(
-            self._frames, self._dropped, self._damaged, len(self._buffers), len(self._held)
+            self._frames, self._dropped, self._damaged, self._count, len(self._held)
         )
 
     def read(self, seconds: float) -> Frame[DMATensor] | None:
@@ -123,96 +143,87 @@ class Stream:
             CameraTimeoutError: the camera gave nothing in time.
             CameraGoneError: it is gone.
             NativeError: its driver failed.
-            ClosedError: the stream was stopped, or is that of the process that forked this one.
+            ClosedError: the stream was stopped.
         """
         until = time.monotonic() + seconds
         failing = False
         while True:
             if self._interrupted:
                 return None
-            if not self._runs or self._process != os.getpid():
-                raise ClosedError(
-                    f"the camera at {self._device.path} does not stream here: it was stopped, or "
-                    "another process started it"
-                )
+            if not self._runs:
+                raise ClosedError(f"the camera at {self._device.path} was stopped")
+            damaged = self._damaged
             with deferred():  # no exception comes between the driver's answer and the frame
                 frame = self._next()
             if frame is not None:
                 return frame
-            if failing:
+            if failing and self._damaged == damaged:
                 raise NativeError("poll", 0, f"the driver of {self._device.path} reports an error")
             left = until - time.monotonic()
             if left <= 0:
-                raise self.timeout_error(seconds)
+                raise self._timeout_error(seconds)
             # With all buffers held the driver's queue is empty, and poll() goes on waiting.
             failing = any(
                 events & (select.POLLERR | select.POLLHUP)
                 for _, events in self._poll.poll(max(left * 1000, 1))
             )
 
-    def timeout_error(self, seconds: float) -> PoolTimeoutError | CameraTimeoutError:
-        """The error of who waited so long in vain."""
-        path, held, count = self._device.path, len(self._held), len(self._buffers)
-        if held == count:
-            return PoolTimeoutError(
-                f"camera {path}",
-                f"all {count} of its buffers are held, and none came back in {seconds:g} s: drop "
-                "frames and arrays that the program keeps, copy them, or start it with more "
-                "buffers",
-            )
-        also = f"; {held} of its {count} buffers are held, and drivers may need several to go on"
-        return CameraTimeoutError(
-            f"the camera at {path} gave no frame in {seconds:g} s{also if held else ''}"
+    def _timeout_error(self, seconds: float) -> PoolTimeoutError | CameraTimeoutError:
+        path, counts = self._device.path, self.statistics
+        if counts.held < counts.buffers:
+            return timeout_error(path, seconds, counts)
+        return PoolTimeoutError(
+            f"camera {path}",
+            f"all {counts.buffers} of its buffers are held, and none came back in {seconds:g} s: "
+            "drop frames and arrays that the program keeps, copy them, or start it with more "
+            "buffers",
         )
 
     def interrupt(self) -> None:
         """End a read that waits, and all later ones, with None. Any thread may call it."""
         self._interrupted = True
-        os.eventfd_write(self._wakes.fileno(), 1)
+        if self._device.is_of_this_process:  # a child that was forked shares the eventfd
+            os.eventfd_write(self._wakes.fileno(), 1)
 
     def stop(self) -> None:
-        """Take all buffers back. Frames that are held stay as they are."""
+        """Take all buffers back. Frames that are held stay as they are; other memory is freed."""
         with self._lock:  # from here on nothing is queued, nor being queued
             runs, self._runs = self._runs, False
-        if not runs or self._process != os.getpid():
-            return
         try:
-            self._device.call("VIDIOC_STREAMOFF", c_int(_abi.V4L2_BUF_TYPE_VIDEO_CAPTURE))
-            release(self._device, self._buffers[0].memory)
+            if runs and self._device.is_of_this_process:
+                self._device.call("VIDIOC_STREAMOFF", c_int(_abi.V4L2_BUF_TYPE_VIDEO_CAPTURE))
+                release(self._device, self._memory)
         except CameraGoneError:
             pass  # with all that it had
         except BusyError:
             pass  # before Linux 5.0, held frames keep buffers; the next start() says so
+        finally:
+            self._buffers = ()  # a held frame holds the stream
 
     def _next(self) -> Frame[DMATensor] | None:
-        """A full buffer as a frame; None if there is none."""
-        while True:
-            found = _abi.v4l2_buffer(
-                type=_abi.V4L2_BUF_TYPE_VIDEO_CAPTURE, memory=self._buffers[0].memory
-            )
-            try:
-                _abi.ioctl(self._device.fd.fileno(), _abi.VIDIOC_DQBUF, found)
-            except BlockingIOError:
-                return None
-            except OSError as error:
-                raise self._failed(error) from error
-            buffer = self._buffers[found.index]
-            self._held.add(buffer.index)
-            memory = buffer.dma.storage
-            use = ImportCache.Lease(
-                partial(self._give_back, buffer), nbytes=memory.nbytes, keep=memory
-            )
-            lost = missed(self._sequence, found.sequence)
-            self._sequence = found.sequence
-            self._dropped += lost
-            if found.flags & _abi.V4L2_BUF_FLAG_ERROR:
-                self._damaged += 1
-                del use
-                continue
-            self._frames += 1
-            lent = buffer.dma.lent(use, readonly=False)
-            planes = tuple([plane.moved_to(lent) for plane in buffer.planes])
-            return Frame.borrowed(planes, DMA, self._meta(found, lost), keep=use)
+        """A full buffer as a frame; None if there is none, or a damaged picture was in it."""
+        found = _abi.v4l2_buffer(type=_abi.V4L2_BUF_TYPE_VIDEO_CAPTURE, memory=self._memory)
+        try:
+            _abi.ioctl(self._device.fd.fileno(), _abi.VIDIOC_DQBUF, found)
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            raise self._failed(error) from error
+        buffer = self._buffers[found.index]
+        self._held.add(buffer.index)
+        memory = buffer.dma.storage
+        use = ImportCache.Lease(partial(self._give_back, buffer), nbytes=memory.nbytes, keep=memory)
+        lost = missed(self._sequence, found.sequence)
+        self._sequence = found.sequence
+        self._dropped += lost
+        # Drivers that do not count the bytes leave 0.
+        if found.flags & _abi.V4L2_BUF_FLAG_ERROR or 0 < found.bytesused < self._nbytes:
+            self._damaged += 1
+            return None  # which gives it back
+        self._frames += 1
+        lent = buffer.dma.lent(use, readonly=False)
+        planes = tuple([plane.moved_to(lent) for plane in buffer.planes])
+        return Frame.borrowed(planes, DMA, self._meta(found, lost), keep=use)
 
     def _meta(self, found: _abi.v4l2_buffer, lost: int) -> FrameMeta:
         pts = found.timestamp.tv_sec * 1_000_000 + found.timestamp.tv_usec
@@ -229,9 +240,15 @@ class Stream:
         The lock keeps a buffer of a stream that has stopped out of the queue of the next one. So it
         is held over this one call, which waits for no other thread of the process; stop() makes
         its own calls, which may take long, without it, and nobody who drops a frame waits for them.
+        No driver of a camera waits for a GPU that still reads the buffer: its fences are awaited
+        here, before the lock.
         """
+        if not self._device.is_of_this_process:
+            return
+        if self._runs and (wait := buffer.dma.storage.wait) is not None:
+            wait()
         with self._lock:
-            if not self._runs or self._process != os.getpid():
+            if not self._runs:
                 return
             self._held.discard(buffer.index)
             try:
