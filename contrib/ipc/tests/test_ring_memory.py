@@ -6,7 +6,9 @@ from __future__ import annotations
 import gc
 import os
 import socket
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -80,6 +82,47 @@ def test_a_driver_imports_each_slot_once() -> None:
     del writer, reader
     gc.collect()
     assert len(cache) == 0
+
+
+class Import:
+    """What an import by an address must come before: it ends while its memory is mapped."""
+
+    def __init__(self, order: list[str]) -> None:
+        weakref.finalize(self, order.append, "import")
+
+
+def test_imports_of_addresses_end_before_the_slots_are_unmapped() -> None:
+    """Once for each slot too, as far as readers map it once."""
+    cache: ImportCache[Import] = ImportCache()
+    order: list[str] = []
+    with ring(slots=2, memory="memfd") as (writer, reader):
+        for count in range(3):
+            for value in range(2):
+                sent(writer, value)
+            frames = [reader.read() for _ in range(2)]
+            for frame in frames:
+                source = frame.map("cpu").planes[0].storage
+                cache.of_source(source, source.address, lambda: Import(order))
+                if not count:
+                    buffer = buffer_of(frame)
+                    assert buffer.kept is not None
+                    mapping = buffer.kept.of(buffer)
+                    unmapped = partial(order.append, "unmap")
+                    mapping.release = partial(_both, unmapped, mapping.release)
+                    del buffer, mapping
+            del frame, frames, source
+            writer.wait_until_read()
+        assert order == []
+        assert len(cache) == 2
+    del writer, reader
+    gc.collect()
+    assert order == ["import", "unmap"] * 2
+
+
+def _both(first: Callable[[], object], second: Callable[[], object] | None) -> None:
+    first()
+    assert second is not None
+    second()
 
 
 def test_a_slot_in_a_cycle_is_used_until_those_are_finalized_that_use_it() -> None:

@@ -26,6 +26,12 @@ class Imported:
         self.keep = keep
 
 
+def noted(order: list[str]) -> Imported:
+    imported = Imported()
+    weakref.finalize(imported, order.append, "import")
+    return imported
+
+
 def never(*_: Any) -> Any:
     raise AssertionError("not to be called")
 
@@ -68,6 +74,41 @@ def test_memory_of_a_pool_is_imported_once(cache: ImportCache[Imported]) -> None
     first = cache.of_source(LeasedStorage(keep=memory), 1, Imported)
     assert cache.of_source(LeasedStorage(keep=memory), 1, never) is first
     assert cache.of_source(memory, 1, never) is first
+
+
+def test_imports_of_addresses_end_before_their_mapping(cache: ImportCache[Imported]) -> None:
+    """Which the memory of a lease does not own, as a memfd's does not, which is mapped once."""
+    order: list[str] = []
+    memory = Storage(partial(order.append, "memory"))
+    mapping = Storage(partial(order.append, "mapping"), address=PAGE, nbytes=PAGE)
+    for _ in range(2):
+        lease = LeasedStorage(address=PAGE, nbytes=PAGE, keep=memory, holds=mapping)
+        imported = cache.of_source(lease, PAGE, lambda: noted(order))
+    assert len(cache) == 1, "it is one import all the same"
+    del imported, lease
+    assert order == []
+    del mapping
+    assert order == ["import", "mapping"]
+    lease = LeasedStorage(address=PAGE, nbytes=PAGE, keep=memory)
+    cache.of_source(lease, PAGE, lambda: noted(order))
+    del lease
+    assert order == ["import", "mapping", "import"], "nobody else is known to own the address"
+    assert len(cache) == 0
+
+
+def test_so_many_imports_of_one_memory_are_remembered(cache: ImportCache[Imported]) -> None:
+    """Since layouts, which are in keys, may come from another process."""
+    source, other = Storage(), Storage()
+    kept = cache.of_source(other, 0, Imported)
+    in_use = cache.of_source(source, 0, Imported)
+    gone = weakref.ref(cache.of_source(source, 1, Imported))
+    for key in range(2, 66):
+        cache.of_source(source, key, Imported)
+    assert gone() is None
+    assert len(cache) == 64 + 1
+    assert cache.of_source(source, 65, never) is not in_use
+    assert cache.of_source(other, 0, never) is kept
+    assert cache.of_source(source, 0, Imported) is not in_use
 
 
 def test_what_was_entered_first_is_everybodys(cache: ImportCache[Imported]) -> None:

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import mmap
-import weakref
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from .locks import KeyLocks, Lock
 from .storage import Imports, LeasedStorage, Storage
@@ -15,6 +14,7 @@ from .storage import Imports, LeasedStorage, Storage
 __all__ = ["ImportCache"]
 
 T = TypeVar("T")
+_MOST = 64  # of one memory: layouts may be a peer's choice
 
 
 def _is_ending(known: object) -> bool:
@@ -27,10 +27,10 @@ class ImportCache(Generic[T]):
 
     Which method serves depends on who holds whom:
 
-    * `of_source`: the import is remembered as long as its source lives, and ends before the
-      source gives its memory back. So it must hold neither the source nor a native that does: the
-      source would then never end. Whoever uses it holds the source besides, unless the driver
-      holds the memory by itself, as it does a DMA-BUF.
+    * `of_source`: the import is remembered as long as its source lives, or until 64 newer ones of
+      it came, and ends before the source gives its memory back. So it must hold neither the source
+      nor a native that does: the source would then never end. Whoever uses it holds the source
+      besides, unless the driver holds the memory by itself, as it does a DMA-BUF.
     * `in_use` and `pages`: the memory must outlive its import, which therefore holds the source.
       The import is remembered while somebody uses it.
 
@@ -60,11 +60,13 @@ class ImportCache(Generic[T]):
         Args:
             source: owns the descriptor.
             key: what tells imports of one source apart: the descriptor, the layout, the access.
-            make: imports the memory. Where two threads do at the same time, both get the import
-                that was entered first, and the other one is dropped.
+            make: imports the memory; where two threads do at a time, the first one's stays.
         """
-        if isinstance(source, LeasedStorage) and isinstance(source.keep, Storage):
-            source = source.keep
+        # An import of addresses must end before the mapping does that they lie in.
+        for home in (source.keep, source.holds) if isinstance(source, LeasedStorage) else ():
+            if isinstance(home, Storage) and (not source.address or home.address == source.address):
+                source = home
+                break
         known = self._by_source.get(source)
         found: T | None = None if known is None else known.get(key)
         if found is None:
@@ -73,10 +75,12 @@ class ImportCache(Generic[T]):
                 known = known or self._by_source.get(source)
                 if known is None:
                     known = Imports()  # the source knows them first: they end before it
-                    living = [ref for ref in source._imports if ref() is not None]
-                    source._imports = (*living, weakref.ref(known))
+                    living = [one for one in source._imports if one() is not None]
+                    source._imports = (*living, ref(known))
                     self._by_source[source] = known
                 found = known.setdefault(key, made)
+                if len(known) > _MOST:
+                    made = known.pop(next(iter(known)))  # ends without the lock, unless in use
         return found
 
     def in_use(
@@ -113,8 +117,7 @@ class ImportCache(Generic[T]):
         Args:
             address, nbytes: of the memory.
             make: imports it.
-            taken: the error for memory that shares a page with a living import, which does not
-                contain all of it.
+            taken: the error for memory that shares a page with a living import of part of it.
             again: called with a living import that contains the memory; it may raise.
             remembers: whether an import that was made is one of these very pages.
 
@@ -138,11 +141,9 @@ class ImportCache(Generic[T]):
         """The living imports that have a page of that memory.
 
         Args:
-            address: where the memory begins.
-            nbytes: its size in bytes.
+            address, nbytes: where the memory begins, and its size in bytes.
         """
-        here = address, nbytes
-        return [known for there, known in self._living() if self._shares_page(there, here)]
+        return [k for pages, k in self._living() if self._shares_page(pages, (address, nbytes))]
 
     def _living(self) -> Iterator[tuple[tuple[int, int], T]]:
         # Not items(): the collector, or another thread, may add or remove some meanwhile.
