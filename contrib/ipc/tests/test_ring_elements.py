@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -112,6 +113,53 @@ def test_the_end_waits_for_a_slow_reader(address: str, memory: str, threads: int
     reading.join(60)
     assert read == list(range(12))
     sb.reset_stats()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_pool_gets_back_what_readers_are_done_with(address: str, threads: int) -> None:
+    """While the source waits for it, and gives the sink nothing to write."""
+    pool = el.FramePool(
+        lambda: sb.context("dma:memfd").allocate_frame("GRAY8", 64, 48), maximum=4, timeout=5
+    )
+    waits = threading.Semaphore(0)
+    read: list[int | None] = []
+
+    def given() -> Iterator[sb.Frame]:
+        for number in range(12):
+            if number and not number % 4:
+                waits.release()
+            frame = pool.acquire()
+            frame.meta.pts = number
+            yield frame
+            del frame
+        waits.release()
+
+    def read_all_there_are() -> None:
+        with RingReader(address, timeout=60.0) as ring:
+            for _ in range(3):
+                held = [ring.read() for _ in range(4)]
+                read.extend(frame.pts for frame in held)
+                waits.acquire(timeout=60)
+                del held
+
+    reading = threading.Thread(target=read_all_there_are)
+    reading.start()
+    sink = el.create("ring.sink", address, readers=1, timeout=60.0)
+    el.Pipeline(given(), sink).run(threads=threads)
+    reading.join(60)
+    assert read == list(range(12))
+    assert sb.stats().copies == 0
+
+
+def test_a_sink_that_nobody_closes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread ends, and the ring with it."""
+    monkeypatch.setattr(elements, "_SERVED_SECONDS", 0.01)
+    sink: Any = el.create("ring.sink", address)
+    sink.open(None)
+    serving, ring = sink._serving, weakref.ref(sink.ring)
+    del sink
+    serving.join(60)
+    assert ring() is None
 
 
 def test_frames_go_on_behind_the_sink(address: str) -> None:

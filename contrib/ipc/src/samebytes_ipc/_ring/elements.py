@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
+import weakref
 from collections import defaultdict
+from contextlib import suppress
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,6 +25,10 @@ from .writer import MOST_OWN, RingWriter
 
 __all__ = ["RingSink", "RingSource"]
 
+_SERVED_SECONDS = 0.5
+"""How long a ring that is not closed is kept by the thread that serves it."""
+_PAUSE = 0.002
+"""Seconds between two looks: a sink that is busy writing serves in these calls itself."""
 _USUAL = Fraction(1, 25)
 """Seconds of a frame that does not say how long it is shown."""
 
@@ -32,6 +40,9 @@ class RingSink(el.Sink):
 
     Memory of "dma" and surfaces of VA-API go where they lie; the rest is copied into a slot, if
     `copy` allows it. Elements after it must not write into frames that were not copied.
+
+    A thread takes what readers give back while the element has nothing to write: the source may
+    wait for that very memory, as a camera does for its few buffers.
     """
 
     name = "ring.sink"
@@ -60,6 +71,7 @@ class RingSink(el.Sink):
     copy: Annotated[bool, el.Doc("copy what lies in other memory; it is counted")] = False
 
     _ring: RingWriter | None = None
+    _serving: threading.Thread | None = None
     _waited = False
 
     @property
@@ -87,6 +99,12 @@ class RingSink(el.Sink):
             self.address, slots=self.slots, when_full=self.when_full, timeout=self.timeout,
             memory=self.memory or None, adopt=self.adopt, most_readers=self.most_readers or None,
         )  # fmt: skip
+        # A daemon: a ring that nobody closes must not keep the process from ending.
+        serving = threading.Thread(
+            target=_serve, args=(weakref.ref(self._ring),), name=self.name, daemon=True
+        )
+        serving.start()
+        self._serving = serving
 
     def write(self, frame: Any) -> None:
         """Send a frame.
@@ -111,8 +129,25 @@ class RingSink(el.Sink):
     def close(self) -> None:
         """End the stream, and wait until readers were sent everything."""
         ring, self._ring = self._ring, None
+        serving, self._serving = self._serving, None
         if ring is not None:
-            ring.close()
+            try:
+                ring.close()
+            finally:
+                ring.interrupt()
+        # A finalizer that closes the pipeline may run in that very thread; and what is released
+        # there runs code of others, which may wait for this one.
+        if serving is not None and serving is not threading.current_thread():
+            serving.join(self.timeout)
+
+
+def _serve(ring: weakref.ref[RingWriter]) -> None:
+    """Serve a ring until it is closed, interrupted or dropped."""
+    with suppress(ClosedError):
+        while (living := ring()) is not None:
+            living.serve(_SERVED_SECONDS)
+            del living
+            time.sleep(_PAUSE)
 
 
 class RingSource(el.Source):

@@ -229,17 +229,23 @@ class RingWriter:
     def serve(self, timeout: float | None = 0.0) -> None:
         """Let readers join, take what they give back, and send what waits.
 
-        Every other call does so too. This one is for programs that make none for a while.
+        Every other call does so too. This one is for programs that make none for a while, in a loop
+        of a thread of their own: where another thread waits in a call, that one does it.
 
         Args:
             timeout: seconds to wait for something to do; None for the ring's.
+
+        Raises:
+            ClosedError: the ring was closed or interrupted.
         """
         check_timeout(timeout)
         if timeout is None or timeout > 0:
             self._server.poll(self._seconds(timeout))
         with self._calls, self._calls.lock:
             self._calls.check()
-            self._server.serve()
+            # Who waits would not be woken by what was taken here.
+            if not self._server.waiting:
+                self._server.serve()
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when serve() has something to do, for event loops.
