@@ -6,14 +6,16 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
 import samebytes
-from samebytes import metadata
+from samebytes import Frame, FrameMeta, metadata
 from samebytes.errors import CopyRequiredError, UnsupportedObjectError
-from samebytes_dma import from_fd
+from samebytes.plugins import ImportCache
+from samebytes_dma import DMA, from_fd
 from samebytes_ipc import MessageError, RingTimeoutError, RingWriter
 
 from .both_ends import join, ring, sent, value_of
@@ -70,6 +72,25 @@ def test_memory_of_dma_goes_where_it_lies() -> None:
             writer.wait_until_read()
         assert len(numbers) == 2
         assert writer.statistics.copied == 0
+
+
+def test_memory_that_a_camera_fills_again_goes_once() -> None:
+    """Each use of it has an owner of its own."""
+    whole = samebytes.context("dma:memfd").allocate_frame("GRAY8", 64, 16)
+    plane = whole.planes[0].native
+    ended: list[int] = []
+    with ring() as (writer, reader):
+        numbers = set()
+        for number in range(4):
+            use = ImportCache.Lease(partial(ended.append, number), keep=plane.buffer.storage)
+            planes = (plane.moved_to(plane.buffer.lent(use, readonly=False)),)
+            writer.send(Frame.borrowed(planes, DMA, FrameMeta(whole.image), keep=use))
+            del planes, use
+            numbers.add(reader.read().planes[0].handle("dma_fd"))
+            writer.wait_until_read()
+            assert ended == list(range(number + 1))
+        assert len(numbers) == 1
+        assert [slot.version for slot in writer._pool.adopted if slot.buffer is not None] == [1]
 
 
 @pytest.mark.together

@@ -26,7 +26,7 @@ from .writer import MOST_OWN, RingWriter
 __all__ = ["RingSink", "RingSource"]
 
 _SERVED_SECONDS = 0.5
-"""How long a ring that is not closed is kept by the thread that serves it."""
+"""The longest that the thread which serves a ring keeps it where nobody closes it."""
 _PAUSE = 0.002
 """Seconds between two looks: a sink that is busy writing serves in these calls itself."""
 _USUAL = Fraction(1, 25)

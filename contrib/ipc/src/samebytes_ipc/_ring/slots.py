@@ -129,7 +129,11 @@ class SlotUse(ImportCache.Lease):
 def memory_of(buffer: DMABuffer) -> Storage:
     """By which the memory of a buffer is known again, whatever use of it the buffer is for."""
     owner = buffer.storage
-    return owner.memory if isinstance(owner, SlotUse) else owner
+    if isinstance(owner, SlotUse):
+        return owner.memory
+    if isinstance(owner, ImportCache.Lease) and isinstance(owner.keep, Storage):
+        return owner.keep  # of a camera, whose buffers come round
+    return owner
 
 
 def allocate(memory: DMAContext, nbytes: int) -> DMABuffer:
