@@ -55,8 +55,8 @@ class Repeated(Subject):
         """Let a call fail, as fail_call() does, whose counts begin again."""
         earlier = self._owed()
         fail_call(function, successes)
-        self._earlier.update(earlier)
-        self._earlier.subtract(owed())
+        earlier.subtract(owed())
+        self._earlier = earlier
 
     def _owed(self) -> Counter[str]:
         return Counter({kind: self._earlier[kind] + count for kind, count in owed().items()})

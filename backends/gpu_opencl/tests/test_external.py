@@ -83,6 +83,29 @@ def test_acquired_and_released_once(opencl: Any, dma: Any, monkeypatch: pytest.M
     assert calls[3:] == ["Release"]
 
 
+def test_a_flush_that_was_broken_off_releases_nothing_twice(
+    opencl: Any, dma: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    hand = _external._hand
+
+    def interrupted(*arguments: Any) -> None:
+        name = arguments[3].removeprefix("clEnqueue")[:7]
+        if name == "Acquire" and calls[-1:] == ["Release"]:
+            calls.append("Ctrl-C")
+            raise KeyboardInterrupt
+        calls.append(name)
+        hand(*arguments)
+
+    monkeypatch.setattr(_external, "_hand", interrupted)
+    tensor = dma.allocate((4096,)).map(opencl, "rw")
+    with pytest.raises(KeyboardInterrupt):
+        tensor.flush()
+    tensor.flush()
+    tensor.close()
+    assert calls == ["Acquire", "Release", "Ctrl-C", "Acquire", "Release"]
+
+
 def test_planes_are_parts_of_one_import(opencl: Any, dma: Any) -> None:
     frame = dma.allocate_frame("NV12", 64, 32)
     for plane, value in zip(frame, (1, 2), strict=True):

@@ -213,7 +213,8 @@ def _hand(platform: int, queue: WorkQueue, handle: int, name: str, noted: c_void
 
 
 def _let_see(hand: Any, acquired: c_void_p) -> None:
-    hand(_RELEASE, acquired)
+    if acquired.value:  # it is not where this failed, or was interrupted, in between
+        hand(_RELEASE, acquired)
     hand(_ACQUIRE, acquired)
 
 
