@@ -6,6 +6,7 @@ from typing import assert_type
 import numpy as np
 
 import samebytes as sb
+import samebytes.elements as el
 import samebytes_openvino as ov
 from samebytes_openvino import OpenVINOContext
 
@@ -25,3 +26,23 @@ tensor.shape = (2, 2)  # mypy misc, pyright AttributeAccessIssue
 # A tensor has no planes.
 mapped = tensor.map(OpenVINOContext)
 mapped.planes = ()  # mypy attr-defined, pyright AttributeAccessIssue
+
+
+# Elements made of functions have the parameters of these.
+@el.inplace(takes=el.Image("GRAY8", access="rw"))
+def brighten(picture: sb.Frame, *, by: int = 10) -> None:
+    print(picture, by)
+
+
+@el.source
+def pictures(*, count: int) -> list[sb.Frame]:
+    return [frame] * count
+
+
+assert_type(brighten(by=7), el.TransformInplace)
+assert_type(pictures(count=1), el.Source)
+brighten(by="7")  # mypy arg-type, pyright ArgumentType
+brighten(bye=7)  # mypy call-arg, pyright CallIssue
+pictures()  # mypy call-arg, pyright CallIssue
+# The elements of a tensor are those of its array.
+tensor[0]  # mypy index, pyright IndexIssue
