@@ -73,7 +73,7 @@ class AsideCalls(Subject):
     def check(self) -> None:
         self.work()
         for thread in threading.enumerate():
-            # One whose start() was struck may never have begun; CPython lists it all the same.
-            if thread.name == _NAME and thread.ident is not None:
+            # One whose start() was struck may never begin, or not yet; CPython lists it already.
+            if thread.name == _NAME and thread.is_alive():
                 thread.join(LONG)
                 assert not thread.is_alive(), "a thread was left"

@@ -159,6 +159,7 @@ class CudaContext(Context[CudaTensor]):
         native: the CUcontext of cuda-bindings.
         ordinal: the device's number.
         is_primary: whether it is the device's primary context.
+        queues: the latest streams that callers passed, by handle. For this package.
     """
 
     memory_type = "cuda"
