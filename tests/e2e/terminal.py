@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command shows on a terminal, as a picture: a pseudoterminal is read, and rich draws it."""
+"""Pictures of what a command shows on a terminal: rich draws what a pseudoterminal gave."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ STRUCK_TOO: dict[str, Callable[[], Operation]] = {
     "descriptors dma": _pass_on_descriptors,
     "copy cpu -> vaapi": partial(_copy, "cpu", "vaapi"),
 }
-"""What is struck at random moments besides: imports of new memory, which OPERATIONS finds in caches
+"""More that is struck at random moments: imports of new memory, which OPERATIONS finds in caches
 after the first time, and others that reach more sites."""
 OPERATIONS: dict[str, Callable[[], Operation]] = {
     **{f"allocate {node}": partial(_allocate, node) for node in _NODES},

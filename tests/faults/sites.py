@@ -90,7 +90,7 @@ Port.put of a pipeline is called in threads of its own alone."""
 
 
 def function_at(place: str) -> Any:
-    """What "module:name" is."""
+    """Return the object that "module:name" stands for."""
     module, _, path = place.partition(":")
     return reduce(getattr, path.split("."), import_module(module))
 

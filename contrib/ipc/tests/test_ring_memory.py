@@ -85,7 +85,7 @@ def test_a_driver_imports_each_slot_once() -> None:
 
 
 class Import:
-    """What an import by an address must come before: it ends while its memory is mapped."""
+    """An import by an address, which notes when it ends: before its memory is unmapped."""
 
     def __init__(self, order: list[str]) -> None:
         weakref.finalize(self, order.append, "import")

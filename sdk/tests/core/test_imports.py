@@ -77,7 +77,7 @@ def test_memory_of_a_pool_is_imported_once(cache: ImportCache[Imported]) -> None
 
 
 def test_imports_of_addresses_end_before_their_mapping(cache: ImportCache[Imported]) -> None:
-    """Which the memory of a lease does not own, as a memfd's does not, which is mapped once."""
+    """The leased memory does not own its mapping: a memfd is mapped once for all leases."""
     order: list[str] = []
     memory = Storage(partial(order.append, "memory"))
     mapping = Storage(partial(order.append, "mapping"), address=PAGE, nbytes=PAGE)

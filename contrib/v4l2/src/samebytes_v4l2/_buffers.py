@@ -21,7 +21,7 @@ from ._formats import Layout
 __all__ = ["IO", "MEMORY", "Buffer", "exported", "imported", "pointed", "release"]
 
 IO = Literal["mmap", "dmabuf", "userptr"]
-"""Whose memory the camera fills: its driver's, DMA-BUFs of others, or pages of this process."""
+"""The memory that the camera fills: its driver's, DMA-BUFs of others, or pages of this process."""
 
 MEMORY: dict[IO, int] = {
     "mmap": _abi.V4L2_MEMORY_MMAP,
