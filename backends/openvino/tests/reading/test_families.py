@@ -290,6 +290,50 @@ def test_a_model_that_says_nothing_gives_its_tensors() -> None:
     assert [t.shape for t in frame.metadata["inference"].values()] == [(1, 84, 84)]
 
 
+@pytest.mark.parametrize(
+    ("model", "family", "count"),
+    [
+        (answering(yolo_rows(3, CAT), info={**YOLO, "labels": "a b c"}), None, 3),
+        (answering(np.zeros((1, 3 * 84, 8))), "yolov5", 3),
+        (answering(np.zeros((1, 30, 7))), "rtdetr", 3),
+        (answering(np.zeros((1, 5))), "classification", 5),
+        (
+            answering(*(np.zeros((1, n, w)) for w in (3, 32) for n in (64, 16, 4, 1))),
+            None,
+            3,
+        ),
+    ],
+    ids=["yolo", "yolov5", "rtdetr", "classification", "picodet"],
+)
+def test_another_number_of_labels_than_of_classes_is_refused(
+    model: openvino.Model, family: str | None, count: int
+) -> None:
+    says = rf"2 labels \(labels=\) for outputs of {count} classes"
+    with pytest.raises(ParameterError, match=says) as caught:
+        found_by(model, family=family, labels=("a", "b"), confidence=1.0)
+    assert caught.value.parameter == "labels"
+    found_by(model, family=family, labels=(), confidence=1.0)
+    found_by(model, family=family, labels=tuple("abcde"[:count]), confidence=1.0)
+
+
+def test_labels_of_the_file_are_as_many_as_its_classes() -> None:
+    """Of ImageNet's 1001 classes the first one is the background, and many lists leave it out."""
+    scores = np.log(np.array([[0.1, 0.7, 0.2]]))
+    model = answering(scores, info={"model_type": "Classification", "labels": "cat dog"})
+    with pytest.raises(ParameterError, match=r"2 labels \(rt_info model_info\.labels\) for"):
+        found_by(model)
+    (found,) = all_of(found_by(model, labels=("none", "cat", "dog")), Classification)
+    assert found.label == "cat"
+    (found,) = all_of(found_by(model, labels=()), Classification)
+    assert found.label == "1"
+
+
+def test_classes_that_rows_number_may_have_any_labels() -> None:
+    rows = end_rows((15, 16, 25, 24, 0.9, 2))
+    frame = found_by(answering(rows), family="yolo-end2end", labels=("cat",))
+    assert [r.label for r in frame.regions] == ["2"]
+
+
 def test_another_task_is_refused_by_its_name(tmp_path: Any) -> None:
     path = tmp_path / "depth.xml"
     openvino.save_model(answering(np.zeros((1, 85, 84))), path)

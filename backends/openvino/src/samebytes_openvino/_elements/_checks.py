@@ -11,8 +11,9 @@ from samebytes.errors import ElementError, LayoutError, MetadataError, Parameter
 from samebytes.metadata import SourceIdentifier, find
 
 from .._image._joined import check_batch, identity
+from .._models._reading import Reading
 
-__all__ = ["check_batch_of", "check_kept", "failed", "resized_regions"]
+__all__ = ["check_batch_of", "check_kept", "check_labels", "failed", "resized_regions"]
 
 
 def failed(element: Transform, frame: Frame[Any], what: str) -> ElementError:
@@ -65,6 +66,24 @@ def check_batch_of(element: Transform, model: Any, batch: int, of_tensors: bool)
         raise ParameterError(
             element.name, "batch", batch, "what the model can have", says=says
         ) from error
+
+
+def check_labels(element: Transform, reading: Reading) -> None:
+    """See whether there is a label for each class, where the outputs show how many there are.
+
+    With one too few or too many, nothing says which label is that of which class.
+
+    Raises:
+        ParameterError: there is another number of labels.
+    """
+    labels = reading.settings["labels"]
+    if labels and reading.classes not in (None, len(labels)):
+        raise ParameterError(
+            element.name, "labels", labels, "a name for each class",
+            says=f"{len(labels)} labels ({reading.places['labels']}) for outputs of "
+            f"{reading.classes} classes: pass labels= with a name for each, or labels=[] for their "
+            "numbers, or family= and keypoints= to read the outputs otherwise",
+        )  # fmt: skip
 
 
 def _stream_of(frame: Frame[Any]) -> int | None:

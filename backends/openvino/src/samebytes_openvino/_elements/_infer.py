@@ -33,7 +33,7 @@ from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel, compile_model
 from .._request._outputs import WHOLE, outputs_of_item
 from .._request._request import InferRequest
-from ._checks import check_batch_of, check_kept, failed, resized_regions
+from ._checks import check_batch_of, check_kept, check_labels, failed, resized_regions
 from ._results import Results, check_signature
 from ._runners import Batch, Batches, Request, Runners, bound, new_outputs
 from ._second_stage import SecondStage, Wanted
@@ -364,18 +364,22 @@ class OpenVINOInfer(Transform):
         """The reading of the model; None if it is up to `postprocess`, or needs a frame's size.
 
         Raises:
-            ParameterError: the family is not clear, or the outputs do not fit it.
+            ParameterError: the family is not clear, the outputs do not fit it, or there is another
+                number of labels than of classes.
         """
         if self.postprocess is not None:
             return None
         path = self.model if isinstance(self.model, Path) else None
         given = {name: getattr(self, name) for name in _READ_BY}
         try:
-            return read_model_file(self._read, path, given, size)
+            reading = read_model_file(self._read, path, given, size)
         except LayoutError as error:
             raise ParameterError(
                 self.name, "family", self.family, "a family", says=str(error)
             ) from error
+        if reading is not None:
+            check_labels(self, reading)
+        return reading
 
     @property
     def _node(self) -> str:

@@ -55,12 +55,17 @@ class Reading:
         settings: "color", "mean", "scale", "fit", "align", "pad", "size" for `image_model`;
             "labels", "confidence", "iou".
         lines: each setting in words, with its place.
+        places: by setting, where it was read; "" for what nothing says.
+        classes: the number of classes that the outputs have scores for; None where each row has the
+            number of its class instead, of which nothing says how far they go.
     """
 
     family: str
     settings: dict[str, Any]
     lines: list[str] = field(default_factory=list)
     decode: Callable[[Sequence[Array]], Any] | None = None
+    places: dict[str, str] = field(default_factory=dict)
+    classes: int | None = None
 
     @property
     def image_options(self) -> dict[str, Any]:
@@ -173,7 +178,7 @@ def _settle(reading: Reading, card: Card, said: Mapping[str, Any], size: tuple[i
             value, place = habits[name], "as models of the family take it"
         else:
             value, place = _LAST.get(name, () if name == "labels" else None), ""
-        reading.settings[name] = value
+        reading.settings[name], reading.places[name] = value, place
         if place and reading.family != "none":
             reading.lines.append(f"{name}: {_shown(name, value)} ({place})")
     fit, _, align = str(reading.settings["fit"]).partition(" ")
@@ -197,15 +202,19 @@ def _decoder(
         softmax = last.get_type_name() != "Softmax"
         if softmax:
             reading.lines.append("scores: by softmax, which the model has not at its end")
+        reading.classes = _count(shapes[0])
         return Scores(softmax)
     if family == "ssd":
         return DetectionOutput(limits)
     if family == "rtdetr":
-        return RtDetr(limits, shapes[0][2] == 6)
+        chosen = shapes[0][2] == 6
+        reading.classes = None if chosen else _count(shapes[0], 4)
+        return RtDetr(limits, chosen)
     if family == "picodet":
         pairs = pairs_of(shapes, size)
         if not pairs:
             raise LayoutError(_misfit(family, shapes))
+        reading.classes = _count(shapes[pairs[0][1]])
         return PicoDet(limits, size, pairs)
     if family == "blazeface":
         anchors = anchors_of(shapes, size)
@@ -230,7 +239,13 @@ def _decoder(
     fits = shapes[0][2] >= 6 + more if kind == "yolo-end2end" else classes > 0
     if not fits:
         raise LayoutError(_misfit(family, shapes))
+    reading.classes = None if kind == "yolo-end2end" else classes
     return Yolo(kind, size, classes, limits, points, turned=turned)
+
+
+def _count(shape: tuple[int, ...], before: int = 0) -> int | None:
+    """The classes at the end of rows, behind so many other values; None where that is open."""
+    return shape[-1] - before if shape and shape[-1] > before else None
 
 
 def _misfit(family: str, shapes: Sequence[tuple[int, ...]]) -> str:
