@@ -27,6 +27,7 @@ WITHOUT_A_ROW = {
 REFUSED = {
     "opencl -> dma": "reports no descriptor",
     "dma -> cuda": "does not import DMA-BUFs",
+    "dma -> opencv_umat": "has no createUMatFromDmaBuf",
     "sycl -> level_zero": "ze_context",
     "level_zero -> sycl": "ze_context",
 }

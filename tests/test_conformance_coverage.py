@@ -47,6 +47,7 @@ BETWEEN_BACKENDS = {
     "opencl -> opencv_umat tensor COPY",
     "opencl -> opencv_umat tensor ALIAS",
     "opencv_umat -> opencl tensor ALIAS",
+    "dma -> opencv_umat tensor IMPORT",
     "openvino:GPU -> opencl tensor ALIAS",
     "openvino:GPU -> opencl frame ALIAS",
     "opencl -> openvino:GPU tensor ALIAS",

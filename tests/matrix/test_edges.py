@@ -34,6 +34,7 @@ IMPORTED = "dma -> cuda"
 REFUSED = {
     "opencl -> dma": "reports no descriptor",
     "dma -> cuda": "does not import DMA-BUFs",
+    "dma -> opencv_umat": "has no createUMatFromDmaBuf",
     "sycl -> level_zero": "no ze_context",
     "level_zero -> sycl": "no ze_context",
 }

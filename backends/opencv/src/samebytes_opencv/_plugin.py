@@ -46,7 +46,7 @@ def samebytes_contexts() -> list[ContextSpec]:
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    """To and from CPU memory; and UMats back from OpenCL."""
+    """To and from CPU memory; UMats back from OpenCL, and over DMA-BUFs."""
     return [
         MapperSpec(
             source="cpu",
@@ -88,6 +88,17 @@ def samebytes_mappers() -> list[MapperSpec]:
             # Less than a copy, but not on the way from elsewhere: no memory from there is one.
             cost=9_999.5,
             requires=("opencl>=0.1,<1",),
+        ),
+        MapperSpec(
+            source="dma",
+            target="opencv_umat",
+            mapper="samebytes_opencv._umat_dma:DmaToUMat",
+            transfer=Transfer.IMPORT,
+            only="what an OpenCV with createUMatFromDmaBuf imports",
+            summary="createUMatFromDmaBuf, acquired while it is mapped",
+            # As above: less than a copy, but routes by name seldom lead over what no cv2 has yet.
+            cost=9_999.5,
+            requires=("dma>=0.1,<1",),
         ),
     ]
 

@@ -25,10 +25,10 @@ class UMatStorage(Storage):
 
     umat: Any
 
-    def __init__(self, umat: Any) -> None:
+    def __init__(self, umat: Any, keep: Storage | None = None) -> None:
         # OpenCV enqueues and returns; each thread has its own queue, so this waits for what
         # the calling thread enqueued.
-        super().__init__(keep=umat, wait=cv2.ocl.finish)
+        super().__init__(keep=keep or umat, wait=cv2.ocl.finish)
         self.umat = umat
 
 

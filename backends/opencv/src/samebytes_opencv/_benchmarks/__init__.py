@@ -52,4 +52,13 @@ BENCHMARKS = [
         sizes=_SMALL,
         alone="cv2 has no call that takes a cl_mem",
     ),
+    Benchmark(
+        name="dma -> opencv_umat",
+        what="A DMA-BUF becomes a UMat",
+        make=f"{_WAYS}:dma_to_umat",
+        edges=("dma -> opencv_umat tensor import",),
+        requires=("dma",),
+        sizes=_SMALL,
+        alone="no released cv2 imports DMA-BUFs",
+    ),
 ]

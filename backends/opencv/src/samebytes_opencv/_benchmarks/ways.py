@@ -11,7 +11,7 @@ import numpy as np
 import samebytes as sb
 from samebytes.benchmarks import Ways, along, check_way
 
-__all__ = ["back_to_umat", "from_mat", "from_umat", "to_mat", "to_umat"]
+__all__ = ["back_to_umat", "dma_to_umat", "from_mat", "from_umat", "to_mat", "to_umat"]
 
 
 def _picture(width: int, height: int) -> np.ndarray[Any, Any]:
@@ -56,4 +56,11 @@ def back_to_umat(width: int, height: int) -> Ways:
     target = sb.context("opencv_umat")
     memory = target.allocate((height, width, 3)).map("opencl", "rw")
     go = along("opencl -> opencv_umat tensor alias", memory, target)
+    return Ways(ours=lambda: go(memory))
+
+
+def dma_to_umat(width: int, height: int) -> Ways:
+    """By an OpenCV that has createUMatFromDmaBuf."""
+    memory, target = sb.context("dma").allocate((height, width, 3)), sb.context("opencv_umat")
+    go = along("dma -> opencv_umat tensor import", memory, target)
     return Ways(ours=lambda: go(memory))
