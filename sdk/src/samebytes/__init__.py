@@ -52,11 +52,10 @@ if TYPE_CHECKING:
     from ._core.memory.frame import Frame
     from ._core.memory.info import TensorInfo
     from ._core.memory.meta import FrameMeta, Region
-    from ._core.memory.tensor import Tensor
+    from ._core.memory.tensor import CpuTensor, Tensor
     from ._core.owner.handles import Fd
     from ._core.owner.storage import Storage
     from ._cpu.context import CpuContext
-    from ._cpu.tensor import CpuTensor
     from ._dtypes import DType, dtype
     from ._plugins.listing import PluginInfo, installed_plugins
     from ._plugins.probe import probe

@@ -12,10 +12,9 @@ import numpy as np
 from ._core.edges.context import Context
 from ._core.memory.frame import Frame
 from ._core.memory.meta import say
-from ._core.memory.tensor import Tensor
+from ._core.memory.tensor import CpuTensor, Tensor
 from ._cpu.context import CpuContext, wrap_array, wrap_exported
 from ._cpu.frame import frame_of_arrays, given_parts
-from ._cpu.tensor import CpuTensor
 from ._exchange import DEVICE_CPU
 from ._plugins import discovery
 from ._plugins.loading import load_class

@@ -19,14 +19,6 @@ from ._core.edges.mapper import Refused
 from ._core.edges.registry import ContextRegistry, intern
 from ._core.memory.meta import FrameSays
 from ._core.native.arrays import array_in
-from ._core.native.descriptors import (
-    bytes_at,
-    file_behind,
-    file_identity,
-    is_dma_buf,
-    is_mapped,
-    memory_size,
-)
 from ._core.native.pointers import bind, data_address, native_pointer
 from ._core.owner.closing import read_slot
 from ._core.owner.handles import HandleKey, OwnedPointer, untrack
@@ -36,6 +28,14 @@ from ._core.owner.loans import Lender, Loan, sweep_loans
 from ._core.owner.locks import KeyLocks, Lock, in_forked_child
 from ._core.owner.storage import NativeStorage, joint_owner
 from ._counting import count_copy
+from ._descriptors import (
+    bytes_at,
+    file_behind,
+    file_identity,
+    is_dma_buf,
+    is_mapped,
+    memory_size,
+)
 from ._exchange import DeviceArray, check_dlpack_request
 from ._exchange._pointer_array import PointerArray
 from ._lazy import lazy_exports

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from samebytes import Fd
-from samebytes._core.native import descriptors
+from samebytes import Fd, _descriptors
 from samebytes.errors import LayoutError
 from samebytes.plugins import file_behind, file_identity, is_dma_buf, memory_size
 
@@ -54,7 +53,7 @@ def test_what_has_no_memory_is_named(tmp_path: Path) -> None:
 
 def test_what_answers_as_a_dma_buf_and_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a seccomp notifier does."""
-    monkeypatch.setattr(descriptors, "is_dma_buf", lambda _: True)
+    monkeypatch.setattr(_descriptors, "is_dma_buf", lambda _: True)
     reader, writer = os.pipe()
     with Fd(reader), Fd(writer), pytest.raises(LayoutError, match="which is not a DMA-BUF"):
         memory_size(reader)

@@ -16,6 +16,7 @@ from .._core.edges.context import HostContext
 from .._core.memory.frame import Frame
 from .._core.memory.info import TensorInfo
 from .._core.memory.meta import FrameMeta
+from .._core.memory.tensor import CpuTensor
 from .._core.native.arrays import array_in, placed
 from .._core.native.pointers import data_address
 from .._core.owner.storage import Storage
@@ -23,7 +24,6 @@ from .._dtypes import BY_NUMPY
 from .._exchange import DEVICE_CPU, from_dlpack
 from ..errors import LayoutError, NativeError
 from ..formats import ImageFormat, ImageInfo
-from .tensor import CpuTensor
 
 if TYPE_CHECKING:
     from typing import Self, Unpack

@@ -12,13 +12,12 @@ import numpy as np
 from .._core.memory.frame import Frame
 from .._core.memory.info import TensorInfo
 from .._core.memory.meta import FrameMeta
-from .._core.memory.tensor import Tensor
+from .._core.memory.tensor import CpuTensor, Tensor
 from .._core.owner.storage import joint_owner
 from .._seen.text import counted
 from ..errors import LayoutError, UnsupportedObjectError
 from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
 from .context import CPU
-from .tensor import CpuTensor
 
 __all__ = ["frame_of_arrays", "given_parts"]
 

@@ -15,7 +15,7 @@ PLUGIN = Plugin(api=API, summary="CPU memory: numpy arrays and whatever shares i
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
     """numpy arrays; everything else that shares bytes is found by its protocol."""
-    return [NativeSpec(native="numpy.ndarray", wraps="samebytes._cpu.tensor:CpuTensor",
+    return [NativeSpec(native="numpy.ndarray", wraps="samebytes._core.memory.tensor:CpuTensor",
                        level="tensor")]  # fmt: skip
 
 

@@ -18,10 +18,9 @@ from .tensor import TensorT_co, TypedFrame
 if TYPE_CHECKING:
     from typing import Self
 
-    from ..._cpu.tensor import CpuTensor
     from ..edges.context import Context, Target
     from .info import TensorInfo
-    from .tensor import AnyFrame
+    from .tensor import AnyFrame, CpuTensor
 
 __all__ = ["Frame"]
 

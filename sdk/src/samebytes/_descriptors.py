@@ -14,8 +14,8 @@ import sys
 from bisect import bisect_right
 from pathlib import Path
 
-from ...errors import LayoutError
-from ..owner.handles import Fd
+from ._core.owner.handles import Fd
+from .errors import LayoutError
 
 if sys.platform != "win32":
     import fcntl
