@@ -6,8 +6,10 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import sys
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import av
@@ -18,6 +20,7 @@ from av.filter import Graph
 import samebytes as sb
 from samebytes.errors import (
     CopyRequiredError,
+    ElementError,
     LayoutError,
     NoRouteError,
     UnknownNameError,
@@ -25,6 +28,8 @@ from samebytes.errors import (
 from samebytes_ffmpeg import FFmpegHardwareFrame, HardwareDevice
 from samebytes_ffmpeg._avutil import PYAV
 from samebytes_ffmpeg._elements._cuda_decoding import _hwaccel
+from samebytes_ffmpeg._elements._decoders import Decoder, SoftwareDecoding, StreamDecoder
+from samebytes_ffmpeg._elements._input import Input
 from samebytes_ffmpeg._hardware import cuda_streams, libcuda
 from samebytes_ffmpeg._hardware.cuda_streams import have_own_stream
 from samebytes_ffmpeg._pyav import frame_address
@@ -34,6 +39,7 @@ from .test_hardware_conformance import CUDA_ARRAYS, CUDA_FRAMES
 pytestmark = [pytest.mark.usefixtures("cuda", "cuda_plugin"), pytest.mark.pyav17]
 
 SIZE = (64, 48)
+FRAMES = 4
 Upload = Callable[[av.VideoFrame], av.VideoFrame]
 
 
@@ -282,3 +288,56 @@ def test_names_of_devices() -> None:
     for name in ("ffmpeg:CUDA.97", "ffmpeg:CUDA.x"):
         with pytest.raises(UnknownNameError, match="CUDA device"):
             sb.context(name)
+
+
+class _Uploading(SoftwareDecoding):
+    """Decodes in software, to frames whose device nothing of samebytes holds, as NVDEC's."""
+
+    memory = "ffmpeg:CUDA"
+
+    def __init__(self) -> None:
+        super().__init__("for a test")
+        device = sb.context("ffmpeg:CUDA")
+        assert isinstance(device, HardwareDevice)
+        pool = device.pool("NV12", *SIZE)
+        self._frames = [pool.get() for _ in range(FRAMES)]
+
+    def decoder(self, stream: Any, threads: int) -> Decoder:
+        frames = self._frames
+
+        class Uploaded(StreamDecoder):
+            def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
+                return [frames.pop() for _ in super().decode(packet)]  # type: ignore[misc]
+
+        return Uploaded(stream, threads)
+
+
+def test_the_context_lasts_from_frame_to_frame(tmp_path: Path) -> None:
+    clip = tmp_path / "clip.mp4"
+    with av.open(str(clip), "w") as container:
+        stream: Any = container.add_stream("mpeg4", rate=25)
+        stream.width, stream.height = SIZE
+        for number in range(FRAMES):
+            frame = picture(format_="yuv420p")
+            frame.pts = number
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    source = Input(
+        lambda text: ElementError("ffmpeg.source", text), str(clip), number=0, threads=1, start=0,
+        waking=None, lenient=False, options={}, decoding=_Uploading(),
+    )  # fmt: skip
+    try:
+        source.prime()
+        contexts = set()
+        for _ in range(FRAMES):
+            mapped = sb.frame(source.read()).map("cuda")
+            assert mapped.parent is not None
+            contexts.add(weakref.ref(mapped.parent.context))
+            mapped.close()
+            del mapped
+        # One, though nobody holds a frame while the next one is decoded: its routes are compiled.
+        (context,) = contexts
+        assert context() is not None
+    finally:
+        source.close()
+    assert context() is None

@@ -15,6 +15,7 @@ from typing import Any
 import av
 
 import samebytes
+from samebytes import Context
 from samebytes.elements import FrameInfo, Timeline
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 from samebytes.plugins import without_secrets_in
@@ -83,6 +84,7 @@ class Input:
         self._decoder: Decoder | None = None
         self._first: av.VideoFrame | None = None
         self._primed: FrameInfo | None = None
+        self._context: Context | None = None
         self._lenient = lenient
         self._start = start
         limit = None if waking is None else waking.timeout
@@ -153,7 +155,11 @@ class Input:
         first = None if self._memory == "ffmpeg" else next(self._frames, None)
         if first is not None:
             self._first = first
-            self._primed = replace(FrameInfo.of(samebytes.frame(first)), rate=self._said)
+            frame = samebytes.frame(first)
+            # Its routes are compiled once. Where nobody keeps a frame until the next one is there,
+            # each would have a context of its own, and to compile them costs more than to map.
+            self._context = frame.context
+            self._primed = replace(FrameInfo.of(frame), rate=self._said)
 
     def read(self) -> av.VideoFrame | None:
         """The next frame; None at the end. Raises what PyAV raises."""
@@ -181,7 +187,7 @@ class Input:
                 self._decoder.close()
             container.close()
         # PyAV frees a codec with the last object that can reach it.
-        self._stream = self._decoder = None
+        self._stream = self._decoder = self._context = None
 
     def _find(self, number: int) -> Any:
         videos = self._container.streams.video
