@@ -19,6 +19,9 @@ __all__ = ["check_device_name", "core_of", "default_core", "read_model"]
 # https://docs.openvino.ai/2025/openvino-workflow/running-inference/inference-devices-and-modes.html
 _KINDS = ("AUTO", "BATCH", "CPU", "GPU", "HETERO", "MULTI", "NPU")
 
+# Files of weights, which a program of torch has the model for.
+_OF_TORCH = (".ckpt", ".pt", ".pth", ".safetensors")
+
 
 @cache
 def default_core() -> Any:
@@ -65,7 +68,8 @@ def read_model(core: Any, model: Any) -> Any:
     Raises:
         FileNotFoundError: the file does not exist.
         IsADirectoryError: it is the folder that an export wrote; the error names the file in it.
-        UnsupportedObjectError: `model` is neither a model nor a path.
+        UnsupportedObjectError: `model` is neither a model nor a path, or the file has weights of
+            torch, not a model.
         RuntimeError: OpenVINO's, if it cannot read the file.
     """
     if isinstance(model, openvino.Model):
@@ -83,4 +87,13 @@ def read_model(core: Any, model: Any) -> Any:
         raise IsADirectoryError(
             errno.EISDIR, f"a folder, and the model is the file in it, {inside[0].name}", str(path)
         )
-    return core_of(core).read_model(str(path))
+    try:
+        return core_of(core).read_model(str(path))
+    except RuntimeError as error:
+        if path.suffix not in _OF_TORCH:
+            raise
+        raise UnsupportedObjectError(
+            f"OpenVINO reads no {path.suffix} file of torch: export the model and give the file "
+            "that is written, of a YOLO by 'yolo export format=openvino', of others by "
+            "openvino.convert_model or torch.onnx.export"
+        ) from error
