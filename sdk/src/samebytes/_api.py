@@ -185,6 +185,8 @@ def _framed(
         if not isinstance(native, Sequence):
             level, make = _find_wrap(native)
         if level != "frame":
+            for part in given_parts(native):
+                wrap(part)  # says so where it is not an array
             raise UnsupportedObjectError(
                 f"a {type(native).__name__} does not say what its image format is: pass format=, "
                 'for instance samebytes.frame(array, format="BGR")'
@@ -260,11 +262,15 @@ def _check_object(native: Any) -> None:
     """Refuse what is not an object of a framework, but stands for one.
 
     Raises:
-        UnsupportedObjectError: it is a name of a file, or None.
+        UnsupportedObjectError: it is a name of a file, a number, True or False, or None.
     """
     if native is None:
         raise UnsupportedObjectError(
             "None is neither a frame nor an array: whoever should have given one had none left"
+        )
+    if type(native) in (bool, int, float):  # numpy's are arrays of no dimension
+        raise UnsupportedObjectError(
+            f"{native} is neither a frame nor an array: pass one, or, in an element, return one"
         )
     if isinstance(native, str | PurePath):
         raise UnsupportedObjectError(
