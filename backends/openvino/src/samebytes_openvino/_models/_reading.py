@@ -14,11 +14,19 @@ from samebytes import Frame, Region
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, Classification, add
 
-from ._card import Card, card_of
-from ._detectors import BlazeFace, CenterFace, DetectionOutput, PicoDet, RtDetr, Scores, anchors_of
-from ._families import family_of, pairs_of, shapes_of
+from ._detectors import (
+    BlazeFace,
+    CenterFace,
+    DetectionOutput,
+    Limits,
+    PicoDet,
+    RtDetr,
+    Scores,
+    Yolo,
+    anchors_of,
+)
+from ._families import Card, card_of, family_of, pairs_of, shapes_of
 from ._found import Array, Box, Found, regions_of_found
-from ._yolo import Limits, Yolo
 
 __all__ = ["Reading", "read_model_file"]
 

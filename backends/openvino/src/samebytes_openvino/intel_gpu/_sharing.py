@@ -16,8 +16,14 @@ from samebytes.errors import NativeError, UnknownNameError
 from samebytes.plugins import Refused, count_copy, data_address, ordering_queue
 
 from .._errors import ForeignMemoryError, PropertyError, RegionError, naming
-from .._host._element_types import element_type, packed_nbytes
-from .._host._layout import carried_tensor, layout_of, memory_of, tensor_over
+from .._host._layout import (
+    carried_tensor,
+    element_type,
+    layout_of,
+    memory_of,
+    packed_nbytes,
+    tensor_over,
+)
 from .._remote._values import info_of, params_of
 from . import _opencl, _properties
 from ._checks import USM, check_object, handle_of, padded_size
