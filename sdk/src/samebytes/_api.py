@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -49,9 +50,7 @@ class _Router:
 
     @staticmethod
     def convert(frame: Frame, *wanted: Any, **how: Any) -> Frame:
-        from ._converting.converting import convert_frame  # deferred: few programs convert
-
-        return convert_frame(frame, *wanted, **how)
+        return _converter()(frame, *wanted, **how)
 
     @staticmethod
     def thumbnail(frame: Frame) -> bytes | None:
@@ -62,6 +61,14 @@ class _Router:
     @staticmethod
     def tensor(native: Any) -> Tensor:
         return tensor(native)
+
+
+@cache
+def _converter() -> Callable[..., Frame]:
+    """`convert_frame`, imported once: a statement in the call would look for it each time."""
+    from ._converting.converting import convert_frame  # deferred: few programs convert
+
+    return convert_frame
 
 
 ROUTER = _Router()
