@@ -68,11 +68,11 @@ def settled(item: Any, source: Context) -> None:
         _check_queue(ordering, source.handle("cl_context"))
         return
     item.wait()
-    queue = handle_or_none(source, "cl_queue")
-    if queue is not None:
+    finish = getattr(source, "sync", None)
+    if finish is not None:
+        finish()  # an OpenCL context: the queue that it was given, or else its own
+    elif (queue := handle_or_none(source, "cl_queue")) is not None:
         _opencl.finish(queue)
-    elif (finish := getattr(source, "sync", None)) is not None:
-        finish()  # an OpenCL context has its own queue where it was given none
 
 
 def is_image(info: TensorInfo) -> bool:
