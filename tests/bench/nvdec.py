@@ -2,7 +2,7 @@
 """Measure decoding by NVDEC to a convolution of torch on the luma, beside other ways to it.
 
     python3 tests/bench/nvdec.py [--rounds N] [--sizes 1080p 4K] [--streams 1 4 8]
-                                 [--frames N] [--why]
+                                 [--frames N] [--why] [--ways NAME ...]
 
 It needs an NVIDIA GPU, PyAV 17 or later and torch for CUDA; PyNvVideoCodec is compared with where
 it is installed. The ways take turns in one process. Each line has the medians of the rounds, and
@@ -54,6 +54,15 @@ def by_samebytes(path: str, stream: Any, **options: Any) -> Iterator[Any]:
     with samebytes_ffmpeg.open(path, hwaccel="cuda", **options) as video:
         for frame in video:
             yield torch.from_dlpack(frame.map("cuda", queue=stream)[0])
+
+
+def by_samebytes_dropping(path: str, stream: Any) -> Iterator[Any]:
+    """samebytes, where each frame is dropped before the next one is there."""
+    with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
+        # Unlike a loop, map() holds no frame while it waits for the next one.
+        yield from map(  # noqa: C417 - the name of a loop would hold it
+            lambda frame: torch.from_dlpack(frame.map("cuda", queue=stream)[0]), video
+        )
 
 
 def by_hand(path: str, stream: Any, *, unsafe: bool = False, back: bool = False) -> Iterator[Any]:
@@ -152,6 +161,7 @@ WAYS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
 }
 PARTS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
     "samebytes": by_samebytes,
+    "samebytes, no frame is kept": by_samebytes_dropping,
     "samebytes, FFmpeg waits for nobody": without_the_wait_back,
     "samebytes, frames alone": decoded_alone,
     "PyAV by hand": by_hand,
@@ -160,21 +170,26 @@ PARTS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
 }
 
 
-def consume(planes: Iterator[Any], stream: Any, kernel: Any) -> tuple[int, float]:
-    """Frames, and a number that all ways agree on."""
+def consume(planes: Iterator[Any], stream: Any, kernel: Any) -> tuple[int, float, float]:
+    """Frames, a number that all ways agree on, and frames a second from the first one on."""
     count, total = 0, torch.zeros((), device="cuda", dtype=torch.float64)
+    first = last = 0.0
     with nullcontext() if stream is None else torch.cuda.stream(stream):
         for plane in planes:
             x = plane[None, None].half() / 255
             total += torch.nn.functional.conv2d(x, kernel).mean(dtype=torch.float32)
             count += 1
+            last = time.perf_counter()
+            first = first or last
     (stream or torch.cuda.current_stream()).synchronize()
-    return count, float(total)
+    return count, float(total), (count - 1) / (last - first) if count > 1 else 0.0
 
 
-def measured(way: str, path: str, streams: int, kernel: Any) -> tuple[float, float, float]:
-    """Frames a second in all, milliseconds of the CPU a frame, and the number."""
-    found: list[tuple[int, float]] = []
+def measured(way: str, path: str, streams: int, kernel: Any) -> tuple[float, float, float, float]:
+    """Frames a second in all, milliseconds of the CPU a frame, the number, and the sum of what
+    each stream has a second from its first frame on.
+    """
+    found: list[tuple[int, float, float]] = []
 
     def run(stream: Any) -> None:
         found.append(consume({**WAYS, **PARTS}[way](path, stream), stream, kernel))
@@ -191,8 +206,8 @@ def measured(way: str, path: str, streams: int, kernel: Any) -> tuple[float, flo
         for thread in threads:
             thread.join()
     took, cpu = time.perf_counter() - begin, time.process_time() - cpu
-    frames = sum(count for count, _ in found)
-    return frames / took, cpu * 1e3 / max(frames, 1), found[0][1] if found else 0.0
+    frames, opened = (sum(stream[part] for stream in found) for part in (0, 2))
+    return frames / took, cpu * 1e3 / max(frames, 1), found[0][1] if found else 0.0, opened
 
 
 def write(path: Path, width: int, height: int, frames: int) -> None:
@@ -220,6 +235,7 @@ def main() -> None:
     parser.add_argument("--streams", nargs="+", type=int, default=[1, 4, 8])
     parser.add_argument("--frames", type=int, help="of each clip; 300 of 1080p, 120 of 4K")
     parser.add_argument("--why", action="store_true", help="what samebytes does, part by part")
+    parser.add_argument("--ways", nargs="+", metavar="NAME", help="these alone, beside samebytes")
     parser.add_argument("--seconds", type=float, default=600, help="what all of it may take")
     options = parser.parse_args()
     begun = time.monotonic()
@@ -228,7 +244,9 @@ def main() -> None:
         8, 1, 3, 3, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
     )
     kernel = kernel.half()
-    ways = PARTS if options.why else WAYS
+    ways = list(PARTS if options.why else WAYS)
+    if options.ways:
+        ways = [way for way in {**WAYS, **PARTS} if way in ("samebytes", *options.ways)]
     parts = [(size, streams) for size in options.sizes for streams in options.streams]
     with tempfile.TemporaryDirectory() as folder:
         for number, (size, streams) in enumerate(parts, 1):
@@ -244,7 +262,7 @@ def compare(
     ways: Iterable[str], size: str, path: str, streams: int, rounds: int, kernel: Any, until: float
 ) -> None:
     """Measure the ways in turns."""
-    results: list[dict[str, tuple[float, float, float]]] = []
+    results: list[dict[str, tuple[float, float, float, float]]] = []
     failed: set[str] = set()
     for round_ in range(-1, rounds):  # the first one warms up
         results.append({})
@@ -266,7 +284,8 @@ def compare(
         cpu = statistics.median(found["samebytes"][1] / found[way][1] for found in results)
         print(
             f"{size}, {streams} streams, {way}: {statistics.median(rates):.0f} frames/s "
-            f"({rates[0]:.0f} to {rates[-1]:.0f}), "
+            f"({rates[0]:.0f} to {rates[-1]:.0f}), once open "
+            f"{statistics.median(found[way][3] for found in results):.0f}, "
             f"{statistics.median(found[way][1] for found in results):.2f} ms CPU a frame, "
             f"sum {results[0][way][2]:.3f}; samebytes has {ratio:.2f} of its frames/s and "
             f"{cpu:.2f} of its CPU",

@@ -340,4 +340,3 @@ def test_the_context_lasts_from_frame_to_frame(tmp_path: Path) -> None:
         assert context() is not None
     finally:
         source.close()
-    assert context() is None

@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -26,9 +25,9 @@ from samebytes_npu_level_zero import (
     LevelZeroTensor,
     NotExportableError,
 )
+from samebytes_npu_level_zero._usm import Kind
 
 PAGE = mmap.PAGESIZE
-Kind = Literal["host", "shared", "device"]
 NoneLeft = Callable[[], AbstractContextManager[None]]
 
 

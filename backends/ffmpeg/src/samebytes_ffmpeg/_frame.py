@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ctypes import c_ubyte, c_void_p
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from av import AudioFrame, VideoFrame
@@ -148,7 +149,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
             )
         *_, width, height, _, format_, _ = _unpack(_head_at(frame_address(native)))
         if format_ in _OF_DEVICES:
-            return _on_device(native)  # type: ignore[return-value]  # it has its own class
+            return _on_device()(native)  # type: ignore[no-any-return]  # it has its own class
         meta = FFmpegMeta(native)
         image = _images.get((format_, width, height)) if type(native) is VideoFrame else None
         if image is not None:
@@ -217,10 +218,12 @@ def _remember(key: tuple[int, int, int], native: Any, info: Any) -> None:
         _images[key] = info
 
 
-def _on_device(native: Any) -> Frame:
+@cache
+def _on_device() -> Any:
+    """Return what wraps frames of devices, from modules that the first of these imports."""
     from ._hardware.objects import FFmpegHardwareFrame
 
-    return FFmpegHardwareFrame.wrap(native)
+    return FFmpegHardwareFrame.wrap
 
 
 class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):

@@ -125,11 +125,14 @@ def _order(context: Home, first: int, later: Sequence[int]) -> None:
     spare = _spare.setdefault(context.ordinal, []) if context.is_primary else []
     taken: list[tuple[Any, Any]] = []
     try:
-        with suppress(IndexError):
+        try:
             taken.extend(map(spare.pop, (-1,)))
-        # Each call of the driver gives up Python's lock, for which many threads queue. Streams by
-        # their own handles and an event that is there need no current context.
-        if taken and min(first, *later) > _PER_THREAD_STREAM:
+        except IndexError:
+            needs_context = True
+        else:
+            # Streams by their own handles and an event that is there need no current context.
+            needs_context = min(first, *later) <= _PER_THREAD_STREAM
+        if not needs_context:
             _enqueue(taken[0][1], first, later)
             return
         with Current(context.native):
@@ -149,10 +152,13 @@ def _order(context: Home, first: int, later: Sequence[int]) -> None:
 
 
 def _enqueue(event: Any, first: int, later: Sequence[int]) -> None:
-    call(driver.cuEventRecord, event, driver.CUstream(first))
+    # Written out for each frame of each decoder: every call of the driver gives up Python's lock,
+    # for which many threads queue, and what the processor has of Python's code in its caches.
+    check("cuEventRecord", driver.cuEventRecord(event, driver.CUstream(first))[0])
     for stream in later:
         # It waits for what the event stands for now, whatever that is used for next.
-        call(driver.cuStreamWaitEvent, driver.CUstream(stream), event, 0)
+        code = driver.cuStreamWaitEvent(driver.CUstream(stream), event, 0)[0]
+        check("cuStreamWaitEvent", code)
 
 
 # Events that wait to be used again, by the device's ordinal, as cuEventCreate gave them. Those of

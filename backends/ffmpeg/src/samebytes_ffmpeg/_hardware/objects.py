@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_void_p, sizeof
 from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from .._pixel_formats import pixel_format_name
 from .._pyav import fraction, frame_address
 from .._reference import ADVICE, shared_at, writable_at
 from .cuda_planes import cuda_planes_of
+from .described import describe
 from .drm_descriptor import DRMPlane, planes_of
 from .frame import HardwareFrame, carry_meta, described, place_of
 from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS, AVHWFramesConstraints
@@ -100,10 +102,8 @@ class FFmpegHardwareFrame(Frame):
         """
         if not isinstance(native, VideoFrame | HardwareFrame):
             raise UnsupportedObjectError(f"{native!r} is not a frame of a device")
-        from .device import HardwareDevice
-
-        library, _ = place_of(native)
-        found = described(native)
+        library, address = place_of(native)
+        found = describe(library, address)
         if found.kind == "drm":
             planes_of(found)  # a forged descriptor is found out here, where the error helps most
         elif found.kind == "cuda":
@@ -116,7 +116,7 @@ class FFmpegHardwareFrame(Frame):
             fields = library.AVFrame.from_address(native.pointer)
             says = colors_and_aspect(fields)
             meta = FrameMeta(found.image, native.pts, fraction(native.time_base), says)
-        return cls.borrowed(native, HardwareDevice.over(library, found.device_ref), meta)
+        return cls.borrowed(native, _device_over()(library, found.device_ref), meta)
 
     @property
     def readonly(self) -> bool:  # evaluated each time
@@ -151,6 +151,14 @@ class FFmpegHardwareFrame(Frame):
         if key != "av_frame":
             raise UnknownNameError(f"handle of a {type(self).__name__}", key, ("av_frame",))
         return place_of(self.native)[1]
+
+
+@cache
+def _device_over() -> Callable[[Libavutil, int], HardwareDevice]:
+    """HardwareDevice.over, of a module that imports this one."""
+    from .device import HardwareDevice
+
+    return HardwareDevice.over
 
 
 class FFmpegHardwarePlane(Tensor):
