@@ -93,7 +93,7 @@ def main() -> None:
         classify.append(found)
     pipe = el.Pipeline(
         el.create("ffmpeg.source", args.video),
-        el.create("openvino.infer", args.detector, args.device, family="ssd"),
+        el.create("openvino.infer", args.detector, args.device),
         *classify,
         Follow(),
         el.create("opencv.draw"),

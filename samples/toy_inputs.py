@@ -66,9 +66,9 @@ def make_model(path: Path) -> None:
     (left, right), (top, bottom) = edges
     row = ops.concat([head, left, top, right, bottom], 0)
     shape = ops.constant(np.array([1, 1, 1, 7]))
-    openvino.save_model(
-        openvino.Model([ops.result(ops.reshape(row, shape, False))], [image], "detector"), path
-    )
+    model = openvino.Model([ops.result(ops.reshape(row, shape, False))], [image], "detector")
+    model.set_rt_info("ssd", ["model_info", "model_type"])  # as Model API says how it is read
+    openvino.save_model(model, path)
 
 
 def main() -> None:

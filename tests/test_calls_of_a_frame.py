@@ -65,6 +65,13 @@ def test_of_an_image_model(format_: str, resize: Any, most: int) -> None:
     assert not frames[WARM].meta.metadata_was_read  # type: ignore[attr-defined]  # FFmpegMeta's
 
 
+def test_of_a_conversion() -> None:
+    native = av.VideoFrame(320, 192, "yuv420p")
+    for _ in range(WARM):
+        sb.frame(native).convert("RGB24")
+    assert calls(lambda: sb.frame(native).convert("RGB24")) <= 78
+
+
 @pytest.mark.parametrize("resize", [None, samebytes_opencv.resize], ids=["inside", "opencv"])
 def test_of_a_pipeline(resize: Any) -> None:
     """Source, draw, infer and sink in one thread."""

@@ -7,43 +7,45 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
-CELLS = (
-    "import av, numpy as np, samebytes as sb, samebytes.elements as el",
-    "frame = sb.frame(av.VideoFrame(640, 360, 'yuv420p')); frame",
-    "sb.route(frame, 'cpu')",
-    "pipe = el.Pipeline([frame], lambda frame: frame); pipe.explain()",
-    "pipe.run()",
-    "sb.installed_plugins()",
-    "frame.meta",
-    "pipe",
-    "el.available()",
-)
+from .e2e.notebook import CELLS, executed
+from .e2e.street import make_street
+
+MORE = ("pipe.explain()", "sb.installed_plugins()", "frame.meta", "el.available()")
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "notebook.md"
 
 
 @pytest.mark.together
-def test_what_a_notebook_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_notebook_shows(tmp_path: Path) -> None:
     """It starts one kernel, which takes seconds: no fake shows what IPython asks for."""
-    hint = "python3 dev.py setup"
-    nbformat: Any = pytest.importorskip("nbformat", reason=f"missing package nbformat: {hint}")
-    nbclient: Any = pytest.importorskip("nbclient", reason=f"missing package nbclient: {hint}")
-    pytest.importorskip("ipykernel", reason=f"missing package ipykernel: {hint}")
-    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"):
-        monkeypatch.setenv(name, str(tmp_path))
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in CELLS])
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
-    shown: list[Any] = [cell.outputs[0].data if cell.outputs else {} for cell in notebook.cells]
-    assert base64.b64decode(shown[1]["image/png"]).startswith(b"\x89PNG")
-    assert shown[1]["text/plain"] == "<FFmpegFrame I420 640x360 in ffmpeg>"
-    assert ">arrays on the planes, with their own reference to" in shown[2]["text/html"]
-    assert ">frames gives what its first frame is\n" in shown[3]["text/html"]
-    assert ">p95 ms</th>" in shown[4]["text/html"]
+    for name in ("nbformat", "nbclient", "ipykernel"):
+        pytest.importorskip(name, reason=f"missing package {name}: python3 dev.py setup")
+    make_street(tmp_path / "street.mp4")
+    notebook = executed((*CELLS, *MORE), tmp_path)
+    shown: list[Any] = [cell.outputs[0].data for cell in notebook.cells]
+    assert shown[0]["text/plain"] == "<FFmpegFrame I420 640x360 in ffmpeg>"
+    assert ">arrays on the planes, with their own reference to" in shown[1]["text/html"]
+    title = "<title>ffmpeg.source to opencv.scale, opencv.scale to json.sink"
+    assert title in shown[2]["image/svg+xml"]
+    assert ">p95 ms</th>" in shown[3]["text/html"]
+    assert ">ffmpeg.source gives image I420 640x360 in ffmpeg, 15 fps\n" in shown[4]["text/html"]
     assert ">ffmpeg</td>" in shown[5]["text/html"]
     assert shown[6]["text/plain"].startswith("<FFmpegMeta I420 640x360")
-    assert (
-        "<title>frames to &lt;lambda&gt;, &lt;lambda&gt; to the end</title>"
-        in shown[7]["image/svg+xml"]
-    )
-    assert ">ffmpeg.source</td>" in shown[8]["text/html"]
-    assert shown[8]["text/plain"].startswith("ELEMENT ")
+    assert ">ffmpeg.source</td>" in shown[7]["text/html"]
+    assert shown[7]["text/plain"].startswith("ELEMENT ")
+    thumbnail = cv2.imdecode(np.frombuffer(base64.b64decode(shown[0]["image/png"]), np.uint8), 1)
+    assert thumbnail is not None
+    assert likeness_of_the_page(thumbnail) > 0.95
+
+
+def likeness_of_the_page(thumbnail: Any) -> float:
+    """The correlation, at most 1, with what is most like it in the picture by `dev.py pictures`."""
+    picture = PAGE.parent / "pictures" / "notebook.png"
+    assert f"](pictures/{picture.name})" in PAGE.read_text()
+    assert picture.stat().st_size < 100_000
+    page = cv2.imread(str(picture))
+    assert page is not None
+    return float(cv2.matchTemplate(page, thumbnail, cv2.TM_CCOEFF_NORMED).max())

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
+import samebytes as sb
 from samebytes import errors
 
 ROOT = Path(__file__).parents[1]
@@ -20,6 +22,7 @@ _FOREIGN = re.compile(r"`([^`]+)` \((?:OpenCV|NumPy)\)")
 SOURCES = (
     ROOT / "docs" / "reference" / "errors.md",
     Path(errors.__file__),
+    Path(errors.__file__).parent / "_no_elements.py",
     Path(errors.__file__).parent / "_cli" / "listing.py",
     Path(errors.__file__).parent / "_plugins" / "listing.py",
 )
@@ -41,13 +44,18 @@ def test_the_message_exists(text: str) -> None:
 def test_the_messages_of_other_libraries() -> None:
     array = np.zeros((8, 8), np.uint8)
     array.setflags(write=False)
+    tensor: Any = sb.tensor(array)
     said = []
-    for write in (lambda: cv2.line(array, (0, 0), (7, 7), 255), lambda: array.fill(1)):
+    for use in (
+        lambda: cv2.line(array, (0, 0), (7, 7), 255),
+        lambda: array.fill(1),
+        lambda: cv2.resize(tensor, (4, 4)),
+    ):
         with pytest.raises((cv2.error, ValueError)) as caught:
-            write()
+            use()
         said.append(str(caught.value))
     found = _FOREIGN.findall(PAGE.read_text())
-    assert len(found) == 2
+    assert len(found) == 3
     for text in found:
         assert any(text in one for one in said), (text, said)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python3 dev.py pictures`: what the samples and the demo make, as the pictures of their pages."""
+"""`python3 dev.py pictures`: what samples, demo and notebook make, as pictures of their pages."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import numpy as np
 
 import samebytes_gstreamer as sbg
 
+from .notebook import CELLS, as_page, executed, photographed
 from .sample_inputs import FRAMES, make_model, make_video
 from .street import make_street, street_with_boxes
 from .terminal import drawn, shown
@@ -45,7 +46,7 @@ _BALL = "videotestsrc pattern=ball num-buffers=24"
 
 
 def main() -> None:
-    """Run the samples and the demo, and write frames of each side by side."""
+    """Run the samples, the demo and a notebook, and write what is seen of each."""
     target = _ROOT / "docs" / "how-to" / "pictures"
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
@@ -67,6 +68,8 @@ def main() -> None:
         _write(target / "demo.png", _first_row(made.with_suffix(".png")))
         make_street(folder / "street.mp4")
         _write(target / "street.png", _sheet(street_with_boxes(folder / "street.mp4"), _STREET))
+        notebook = photographed(as_page(executed(CELLS, folder)), folder)
+        _write(target / "notebook.png", notebook)
         _write_terminals(target, folder)
 
 

@@ -91,7 +91,7 @@ def test_it_runs_is_well_and_ends_by_sigterm(tmp_path: Path) -> None:
     with running(here(unit_command(), port), tmp_path) as (process, manager):
         assert manager.recv(100) == b"WATCHDOG=1"
         line = json.loads(process.stdout.readline())
-        assert line["resolution"]["width"] > 0
+        assert line["objects"][0]["detection"]["confidence"] == 0.875
         subprocess.run(check, check=True, timeout=60)
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)

@@ -21,7 +21,6 @@ import samebytes as sb
 from samebytes.errors import CopyRequiredError, UnsupportedObjectError
 from samebytes.formats import LUMA_WEIGHTS
 from samebytes.testing import assert_no_garbage
-from samebytes_ffmpeg._pyav import frame_address
 
 Array = np.ndarray[Any, Any]
 
@@ -294,6 +293,20 @@ class TestRefusals:
         assert sb.frame(native).convert("RGB24").format.name == "RGB"
 
 
+def test_frames_that_say_different_things_may_take_turns() -> None:
+    """What was found for the last one is not taken for the next."""
+    native = {name: av.VideoFrame(64, 48, name) for name in ("yuv420p", "yuvj420p")}
+    for one in native.values():
+        for plane in one.planes:
+            ctypes.memset(plane.buffer_ptr, 128, plane.buffer_size)
+    for _ in range(2):
+        full = sb.frame(native["yuvj420p"])
+        assert (full.convert("RGB24")[0].native == 128).all()
+        assert full.convert("RGB24", 32, 24)[0].native.shape == (24, 32, 3)
+        limited = sb.frame(native["yuv420p"]).convert("RGB24")[0].native
+        assert (abs(limited.astype(int) - (128 - 16) * 255 / 219) < 2).all()
+
+
 def test_what_the_av_frame_says_counts() -> None:
     native = av.VideoFrame(64, 48, "yuvj420p")
     native.pts, native.time_base = 7, Fraction(1, 25)
@@ -303,7 +316,7 @@ def test_what_the_av_frame_says_counts() -> None:
     assert (made[0].native == 128).all()  # of full range
     assert (made.pts, made.meta.time_base) == (7, Fraction(1, 25))
     assert "color_range" not in made.metadata
-    assert frame_address(native)
+    assert native.planes[0].buffer_ptr
 
 
 _AT_THE_END = """

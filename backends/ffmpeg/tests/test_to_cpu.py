@@ -300,3 +300,11 @@ def test_allocate_frame() -> None:
         context.allocate_frame("NV12", 100_000, 100_000)
     with pytest.raises(LayoutError):
         context.allocate_frame("NV12", 0, 20)
+
+
+def test_a_plane_that_is_indexed_names_a_way_to_its_array() -> None:
+    """The native of a plane is PyAV's, which is not indexed either."""
+    plane: Any = sb.frame(av.VideoFrame(64, 48, "yuv420p"))[0]
+    with pytest.raises(TypeError, match=r'tensor\.map\("cpu"\)\.native is the array'):
+        plane[0]
+    assert plane.map("cpu").native[0].shape == (64,)

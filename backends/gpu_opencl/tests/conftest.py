@@ -45,6 +45,12 @@ def opencl(device_name: str) -> Iterator[Any]:
 
 
 @pytest.fixture
+def alignment(opencl: Any) -> int:
+    """The bytes of CL_DEVICE_MEM_BASE_ADDR_ALIGN: sub-buffers begin at multiples of them."""
+    return max(int(opencl.native_device.mem_base_addr_align) // 8, 1)
+
+
+@pytest.fixture
 def usm(opencl: Any) -> Any:
     """The same, where the device has USM."""
     name = "cl_intel_unified_shared_memory"

@@ -14,7 +14,6 @@ import pytest
 import samebytes
 import samebytes_gpu_opencl as sbo
 from samebytes.errors import LayoutError
-from samebytes_gpu_opencl._parts import alignment_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -68,9 +67,9 @@ def test_it_keeps_the_memory_also_of_a_pool(opencl: Any, numbers: Any) -> None:
     del others
 
 
-def test_parts_are_taken_where_sub_buffers_may_begin(opencl: Any) -> None:
+def test_parts_are_taken_where_sub_buffers_may_begin(opencl: Any, alignment: int) -> None:
     array: Any = cla.to_device(opencl.queue, np.arange(COUNT, dtype=np.float32))
-    step = alignment_of(opencl) // 4
+    step = alignment // 4
     part = samebytes.tensor(array[step : 3 * step])
     assert part.map("cpu").native.tolist() == list(range(step, 3 * step))
     columns = samebytes.tensor(array.reshape(64, 64)[:, :8])

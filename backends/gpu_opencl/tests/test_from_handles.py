@@ -16,7 +16,6 @@ from samebytes import TensorInfo, Transfer
 from samebytes.errors import NoRouteError
 from samebytes.plugins import MapperSpec
 from samebytes_gpu_opencl._from_handles import HandleToOpenCL
-from samebytes_gpu_opencl._parts import alignment_of
 
 BYTES = TensorInfo("uint8", (64,))
 
@@ -53,9 +52,8 @@ def test_a_buffer(
 
 
 def test_a_region_at_an_offset(
-    opencl: Any, mapped: Callable[..., Any], foreign: Callable[..., Any]
+    opencl: Any, alignment: int, mapped: Callable[..., Any], foreign: Callable[..., Any]
 ) -> None:
-    alignment = alignment_of(opencl)
     buffer = cl.Buffer(opencl.native, cl.mem_flags.READ_WRITE, 4 * alignment)
     whole = samebytes.tensor(buffer)
     with whole.map("cpu", "w") as view:

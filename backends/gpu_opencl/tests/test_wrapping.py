@@ -21,7 +21,6 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_gpu_opencl._parts import alignment_of
 
 
 def buffer_of(context: Any, nbytes: int = 4096) -> cl.Buffer:
@@ -64,8 +63,7 @@ def test_tensors_larger_than_their_buffer(
         sbo.tensor(buffer_of(opencl), shape, dtype, strides=strides)
 
 
-def test_offsets_make_sub_buffers(opencl: Any) -> None:
-    alignment = alignment_of(opencl)
+def test_offsets_make_sub_buffers(opencl: Any, alignment: int) -> None:
     buffer = buffer_of(opencl, 4 * alignment)
     whole = sbo.tensor(buffer)
     with whole.map("cpu", "w") as view:
@@ -81,8 +79,7 @@ def test_offsets_make_sub_buffers(opencl: Any) -> None:
     assert np.unique(third.map("cpu").native).tolist() == [2]
 
 
-def test_misaligned_offsets_name_the_alignment(opencl: Any) -> None:
-    alignment = alignment_of(opencl)
+def test_misaligned_offsets_name_the_alignment(opencl: Any, alignment: int) -> None:
     if alignment == 1:
         pytest.skip("device has no alignment")
     buffer = buffer_of(opencl)
@@ -234,11 +231,11 @@ def test_natives_outlive_their_context(device_name: str) -> None:
     assert again.map("cpu").native.tolist() == [6] * 16
 
 
-def test_allocated_frames_lie_in_one_buffer(opencl: Any) -> None:
+def test_allocated_frames_lie_in_one_buffer(opencl: Any, alignment: int) -> None:
     frame = opencl.allocate_frame("NV12", 64, 30)
     y, uv = frame.native
     assert y.offset == 0
-    assert uv.offset % alignment_of(opencl) == 0
+    assert uv.offset % alignment == 0
     assert uv.offset >= y.size
     with frame.map("cpu", "w") as mapped:
         mapped.planes[0].native[...] = 1

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -25,9 +26,9 @@ from samebytes_npu_level_zero import (
     LevelZeroTensor,
     NotExportableError,
 )
-from samebytes_npu_level_zero._usm import Kind
 
 PAGE = mmap.PAGESIZE
+Kind = Literal["host", "shared", "device"]
 NoneLeft = Callable[[], AbstractContextManager[None]]
 
 

@@ -12,7 +12,11 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes.errors import MissingDependencyError, UnknownNameError
+from samebytes.errors import (
+    MissingDependencyError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
 from samebytes_openvino import compile_model, image_model
 
 from .image.pictures import echo
@@ -69,6 +73,18 @@ def test_the_error_about_the_folder_of_an_export_names_the_file_in_it(
     openvino.save_model(echo(), tmp_path / "detector.xml")
     with pytest.raises(IsADirectoryError, match=r"the file in it, detector\.xml"):
         compile_model(kind(tmp_path), "CPU")
+
+
+def test_weights_of_torch_are_to_be_exported_first(tmp_path: Path) -> None:
+    for name in ("yolo11n.pt", "yolo11n.safetensors"):
+        path = tmp_path / name
+        path.write_bytes(b"PK\3\4" + bytes(60))
+        with pytest.raises(UnsupportedObjectError, match="'yolo export format=openvino'"):
+            compile_model(path, "CPU")
+    path = tmp_path / "model.xml"
+    path.write_text("no model")
+    with pytest.raises(RuntimeError, match="the model"):
+        compile_model(path, "CPU")
 
 
 @pytest.mark.parametrize("kind", [str, Path])

@@ -17,12 +17,14 @@ from samebytes import Frame
 from samebytes.errors import AccessError, RouteError
 from samebytes.formats import DRM_FORMAT_MOD_INVALID
 from samebytes_vaapi import VAAPIContext
-from samebytes_vaapi._abi import constants as va
 
 pytestmark = pytest.mark.usefixtures("dma_plugin")
 
 Steady = Callable[[], AbstractContextManager[None]]
 Y_TILED = (1 << 56) | 2  # I915_FORMAT_MOD_Y_TILED of drm_fourcc.h
+
+# VA_EXPORT_SURFACE_... of va/va.h, for vaExportSurfaceHandle().
+_READ_ONLY, _WRITE_ONLY, _READ_WRITE, _COMPOSED_LAYERS = 1, 2, 3, 8
 
 P010 = int.from_bytes(b"P010", "little")
 
@@ -214,7 +216,7 @@ def test_an_export_that_the_other_plugin_refuses(wrapped: Any, no_descriptor_lef
 
 def test_drivers_with_separate_layers_alone(wrapped: Any) -> None:
     def separate(real: Any, display: Any, surface: Any, kind: Any, flags: Any, out: Any) -> int:
-        if flags & va.VA_EXPORT_SURFACE_COMPOSED_LAYERS:
+        if flags & _COMPOSED_LAYERS:
             return 6
         return int(real(display, surface, kind, flags, out))
 
@@ -228,15 +230,15 @@ def test_drivers_with_separate_layers_alone(wrapped: Any) -> None:
 @pytest.mark.parametrize(
     ("access", "flag"),
     [
-        ("r", va.VA_EXPORT_SURFACE_READ_ONLY),
-        ("w", va.VA_EXPORT_SURFACE_WRITE_ONLY),
-        ("rw", va.VA_EXPORT_SURFACE_READ_WRITE),
+        ("r", _READ_ONLY),
+        ("w", _WRITE_ONLY),
+        ("rw", _READ_WRITE),
     ],
 )
 def test_access(wrapped: Any, access: Any, flag: int) -> None:
     mapped = to_dma(wrapped.context.allocate_frame("NV12", 64, 32), access)
     ((_, _, _, flags, _),) = wrapped.functions.named("vaExportSurfaceHandle")
-    assert flags & va.VA_EXPORT_SURFACE_READ_WRITE == flag
+    assert flags & _READ_WRITE == flag
     assert mapped.readonly == (access == "r")
     if access == "r":
         with pytest.raises(AccessError):

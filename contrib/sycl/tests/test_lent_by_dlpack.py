@@ -71,7 +71,7 @@ def test_strides_are_kept(context: SYCLContext) -> None:
 
 @pytest.mark.usefixtures("device")
 def test_memory_of_another_context_is_refused() -> None:
-    """Such capsules are made by dpnp without complaint; their device is right, and no more."""
+    """A producer that does not look makes such capsules; their device is right, and no more."""
     device = dpctl.get_devices()[0]
     own = samebytes_sycl.context(dpctl.SyclQueue(dpctl.SyclContext([device]), device))
     array = own.allocate((16,), "uint8", "device").native

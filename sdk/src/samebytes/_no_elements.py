@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 __all__ = ["NoElements"]
 
 
@@ -32,5 +34,7 @@ class NoElements:
 
     def _has_none(self: Any, what: str) -> str:
         where = self.context.node
-        has = "tensor.native" if self.context.singleton else 'tensor.map("cpu").native'
+        # A plane of FFmpeg's or an openvino.Tensor is memory of the CPU, and no array.
+        is_array = isinstance(self.native, np.ndarray)
+        has = "tensor.native" if is_array else 'tensor.map("cpu").native'
         return f"a tensor in {where} {what}: {has} is the array, over the same bytes"

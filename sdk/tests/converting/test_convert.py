@@ -15,7 +15,6 @@ import pytest
 
 import samebytes as sb
 from samebytes import Region, metadata
-from samebytes._stats import CopyCount
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from samebytes.metadata import AffineTransform, Classification, Detection, ObjectId
 from samebytes.testing import assert_no_garbage
@@ -102,7 +101,9 @@ class TestCounting:
         assert (stats.copies, stats.copied_bytes) == (0, 0)
         nbytes = 3 * (32 * 20 + 16 * 10)
         assert (stats.conversions, stats.converted_bytes) == (2, nbytes)
-        assert stats.by_conversion == {"I420 -> RGB (alpha)": CopyCount(2, nbytes)}
+        assert [*stats.by_conversion] == ["I420 -> RGB (alpha)"]
+        counted = stats.by_conversion["I420 -> RGB (alpha)"]
+        assert (counted.copies, counted.nbytes) == (2, nbytes)
         sb.reset_stats()
         assert sb.stats().conversions == 0
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import subprocess
+import sys
 import weakref
 from ctypes import c_int, c_uint64, c_void_p
 from functools import partial
@@ -169,20 +171,28 @@ def test_a_release_asks_the_main_thread_to_sweep(lender: Lender) -> None:
     assert alive() is None
 
 
-def test_an_exception_in_that_sweep_reaches_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loans, "sweep_loans", _raising)
-    with pytest.raises(KeyboardInterrupt):
+def test_an_exception_in_that_sweep_reaches_the_program() -> None:
+    def in_use(_: object) -> bool:
+        if raises:
+            raise raises.pop()
+        return not ended
+
+    raises, ended = list[KeyboardInterrupt](), list[bool]()
+    Loan.keep_while(in_use, Held())
+    _go_on()
+    raises.append(KeyboardInterrupt("of the sweep"))
+    with pytest.raises(KeyboardInterrupt, match="of the sweep"):
         _notify_and_go_on()
-    monkeypatch.undo()
+    ended.append(True)
     sweep_loans()
-
-
-def _raising(*_: Any, **__: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _notify_and_go_on() -> None:
     _notify()
+    _go_on()
+
+
+def _go_on() -> None:
     for _ in range(100):  # pending calls run between instructions
         pass
 
@@ -206,6 +216,65 @@ def test_more_releases_than_the_queue_of_python_has_room_for(lender: Lender) -> 
     for _ in range(100):  # pending calls run between instructions
         pass
     assert not [slot for slot in slots if Loan.held_in(slot)]
+
+
+_WATCHED = """
+import cProfile, ctypes, os, signal, sys, threading
+from functools import partial
+from operator import call
+from samebytes._core.owner import loans
+
+signal.alarm(20)
+add = ctypes.PyDLL(None)["Py_AddPendingCall"]
+add.restype, add.argtypes = ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)
+
+class Held:
+    pass
+
+def sweeps():
+    # Something to look at, and several calls queued at once.
+    for _ in range(3):
+        swept = []
+        held = Held()
+        loans.Loan.keep_while(lambda _: bool(swept.append(1)), held)
+        set(map(call, [partial(add, loans._NOTIFY[1], 0x77)] * 5))
+        del held
+        for _ in range(100):
+            pass
+        assert swept
+
+def watched():
+    profile = cProfile.Profile()
+    profile.enable()
+    sweeps()
+    profile.disable()
+    names = {entry.code.co_name for entry in profile.getstats() if hasattr(entry.code, "co_name")}
+    assert "sweeps" in names, names
+    sys.settrace(lambda *_: None)
+    sweeps()
+    sys.settrace(None)
+
+def fork():
+    child = os.fork()
+    if not child:
+        signal.alarm(20)
+        watched()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+
+watched()
+forking = threading.Thread(target=fork)  # in the child it is the main thread
+forking.start()
+forking.join()
+"""
+
+
+def test_a_thread_that_is_profiled_or_traced_sweeps_too() -> None:
+    """CPython 3.11 would hang, were the sweep called as other Python code is."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _WATCHED], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_a_child_can_sweep_that_was_forked_while_something_is_lent(lender: Lender) -> None:

@@ -181,6 +181,26 @@ def test_names_and_none_are_named_at_once(make: Any) -> None:
     assert "hunter2" not in str(info.value)
 
 
+@pytest.mark.parametrize("native", [3, True, 2.5])
+@pytest.mark.parametrize("make", [sb.frame, sb.tensor, sb.wrap])
+def test_a_number_is_named_at_once(make: Any, native: Any) -> None:
+    with pytest.raises(UnsupportedObjectError, match=f"^{native} is neither a frame nor an array"):
+        make(native)
+
+
+@pytest.mark.parametrize("native", [{}, [{}], object()])
+def test_what_shares_nothing_is_not_asked_for_a_format(native: Any) -> None:
+    with pytest.raises(UnsupportedObjectError, match="does not share its memory"):
+        sb.frame(native)
+
+
+def test_arrays_are_asked_for_a_format() -> None:
+    plane = np.zeros((4, 4), np.uint8)
+    for native in (plane, [plane, plane]):
+        with pytest.raises(UnsupportedObjectError, match=r"pass format=, for instance"):
+            sb.frame(native)
+
+
 def test_elements_are_a_table() -> None:
     found = el.available()
     assert repr(found).splitlines()[0].split() == ["ELEMENT", "WHAT", "IT", "DOES"]

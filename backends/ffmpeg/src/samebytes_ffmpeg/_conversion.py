@@ -16,7 +16,7 @@ from samebytes.plugins import Conversion, PictureInfo, Refused, data_address
 
 from ._avutil import FRAME_HEAD, get_pix_fmt
 from ._from_cpu import row_distances
-from ._layouts import image_locations
+from ._layouts import PlaneLocation, image_locations
 from ._pixel_formats import Palette, pixel_format_name
 from ._pyav import frame_address
 from ._swscale import FLAGS, MATRICES, Planes, Scaler, reads, writes
@@ -111,6 +111,8 @@ class SwscaleConversion(Conversion):
         self._source, self._target = Planes(), Planes()
         # Of the frames that came last: of a stream all planes lie alike.
         self._form: list[tuple[Any, ...]] = []
+        self._places: tuple[PlaneLocation, ...] = ()
+        self._ends: list[int] = []
         self._strides: list[int] = []
         self._spans: list[int] = []
         if same_size and (after.width % 2 or after.height % 2):
@@ -205,9 +207,11 @@ class FrameConversion(SwscaleConversion):
             return
         address = frame_address(native)
         head = FRAME_HEAD.unpack(_head_at(address))
-        planes = image_locations(head[12], head[9], head[10], *head[4:8]).planes
-        for pointer, place in zip(head, planes, strict=False):
-            behind = (pointer + place.info.extent[1] - 1) % _PAGE + self._beyond
+        places = image_locations(head[12], head[9], head[10], *head[4:8]).planes
+        if places is not self._places:
+            self._places, self._ends = places, [place.info.extent[1] for place in places]
+        for pointer, span in zip(head, self._ends, strict=False):
+            behind = (pointer + span - 1) % _PAGE + self._beyond
             if not pointer or behind >= _PAGE:
                 self._convert(arrays_on(native, False), target.native)
                 return

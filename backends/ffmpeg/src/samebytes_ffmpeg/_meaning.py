@@ -147,12 +147,15 @@ def sample_aspect(frame: Any) -> Fraction | None:
     return Fraction(over, under) if over > 0 and under > 0 else None
 
 
-def read_meaning(native: VideoFrame | AudioFrame, side_data: Mapping[str, bytes]) -> dict[str, Any]:
+def read_meaning(
+    native: VideoFrame | AudioFrame, frame: Any, known: Mapping[str, Any]
+) -> dict[str, Any]:
     """The entries of an av frame. What is not specified has none.
 
     Args:
         native: the av frame.
-        side_data: its own, as `read_side_data` returns it.
+        frame: its AVFrame.
+        known: FFmpeg's own properties, as `FFmpegMeta` has them.
     """
     found: dict[str, Any] = {}
     duration = getattr(native, "duration", None)
@@ -160,16 +163,15 @@ def read_meaning(native: VideoFrame | AudioFrame, side_data: Mapping[str, bytes]
         found["duration"] = duration * Fraction(native.time_base)
     if not isinstance(native, VideoFrame):
         return found
-    frame = AVFrame.from_address(frame_address(native))
     found |= _entries_of(*_numbers(frame))
-    interlaced, top = interlacing(frame)
-    if interlaced:
-        found["field_order"] = "top" if top else "bottom"
-    if frame.repeat_pict > 0:
-        found["repeat_fields"] = frame.repeat_pict
-    ratio = sample_aspect(frame)
+    if known["interlaced_frame"]:
+        found["field_order"] = "top" if known["top_field_first"] else "bottom"
+    if known["repeat_pict"] > 0:
+        found["repeat_fields"] = known["repeat_pict"]
+    ratio = known["sample_aspect_ratio"]
     if ratio is not None:
         found["sample_aspect_ratio"] = ratio
+    side_data = known["side_data"]
     return found | entries_in(side_data) if side_data else found
 
 

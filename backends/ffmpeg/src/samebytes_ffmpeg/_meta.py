@@ -15,7 +15,7 @@ from ._layouts import audio_info
 from ._meaning import color_range_and_matrix, interlacing, read_meaning, sample_aspect
 from ._pixel_formats import image_format_named
 from ._pyav import channel_count, fraction, frame_address
-from ._side_data import read_side_data
+from ._side_data import side_data_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,15 +106,15 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
 def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     is_image = isinstance(native, VideoFrame)
     known = {name: getattr(native, name) for name in (_OF_IMAGES if is_image else _OF_SOUND)}
+    frame = AVFrame.from_address(frame_address(native))
     if is_image:
-        frame = AVFrame.from_address(frame_address(native))
         known["pict_type"] = _PICTURE_TYPES[frame.pict_type]
         known["chroma_location"] = frame.chroma_location
         known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
         known["repeat_pict"] = frame.repeat_pict
         known["sample_aspect_ratio"] = sample_aspect(frame)
-    side_data = known["side_data"] = read_side_data(native)
-    return {"ffmpeg": known, **read_meaning(native, side_data)}
+    known["side_data"] = side_data_of(frame)
+    return {"ffmpeg": known, **read_meaning(native, frame, known)}
 
 
 # libavutil/avutil.h: enum AVPictureType

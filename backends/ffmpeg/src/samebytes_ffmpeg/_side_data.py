@@ -8,7 +8,7 @@ frame whose side data were read would stay until Python's garbage collector runs
 from __future__ import annotations
 
 from ctypes import Structure, c_int, c_size_t, c_void_p, memmove, sizeof, string_at
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._avutil import PYAV, AVFrame
 from ._owned import made
@@ -17,7 +17,14 @@ from ._pyav import frame_address
 if TYPE_CHECKING:
     from av import AudioFrame, VideoFrame
 
-__all__ = ["SIDE_DATA_NAMES", "AVFrameSideData", "filled", "read_side_data", "set_side_data"]
+__all__ = [
+    "SIDE_DATA_NAMES",
+    "AVFrameSideData",
+    "filled",
+    "read_side_data",
+    "set_side_data",
+    "side_data_of",
+]
 
 SIDE_DATA_NAMES = (
     "PANSCAN", "A53_CC", "STEREO3D", "MATRIXENCODING", "DOWNMIX_INFO", "REPLAYGAIN",
@@ -49,7 +56,11 @@ def read_side_data(native: VideoFrame | AudioFrame) -> dict[str, bytes]:
 
     Of several entries of one type the last one counts.
     """
-    frame = AVFrame.from_address(frame_address(native))
+    return side_data_of(AVFrame.from_address(frame_address(native)))
+
+
+def side_data_of(frame: Any) -> dict[str, bytes]:
+    """The same of an AVFrame."""
     found = {}
     for n in range(frame.nb_side_data):
         entry = c_void_p.from_address(frame.side_data + n * sizeof(c_void_p)).value

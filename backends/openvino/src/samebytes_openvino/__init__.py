@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ._elements._infer import OpenVINOInfer
     from ._host._pinned import PinnedTensor, ReadOnlyTensor
     from ._host._tensor import OpenVINOContext, OpenVINOTensor
+    from ._image._build import take_whole_rows
     from ._image._model import ImageModel, image_model
     from ._image._request import ImageRequest
-    from ._image._rows import take_whole_rows
     from ._image._yuv import yuv_inputs
     from ._remote._shared_queue import HostBlockingWarning
     from ._request._binding import Binding
@@ -77,7 +77,7 @@ _HOME = {
     "export_model": "._request._compiled",
     "image_model": "._image._model",
     "import_model": "._request._compiled",
-    "take_whole_rows": "._image._rows",
+    "take_whole_rows": "._image._build",
     "yuv_inputs": "._image._yuv",
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The openvino.Core that is used where the user passes none, and what a Core reads and knows."""
+"""The openvino.Core that is used where the user passes none, and the devices that a Core knows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,44 @@ from typing import Any
 
 import openvino
 
-from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes import Device
+from samebytes.errors import (
+    MissingDependencyError,
+    NativeError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
 
-__all__ = ["check_device_name", "core_of", "default_core", "read_model"]
+from ._errors import naming
+
+__all__ = [
+    "NPU",
+    "check_device_name",
+    "check_gpu_name",
+    "core_of",
+    "default_core",
+    "default_npu_context",
+    "gpu_device",
+    "gpu_names",
+    "npu_device",
+    "npu_memory",
+    "read_model",
+]
 
 # OpenVINO lists only the devices that are there, and cannot be asked for all that it knows.
 # https://docs.openvino.ai/2025/openvino-workflow/running-inference/inference-devices-and-modes.html
 _KINDS = ("AUTO", "BATCH", "CPU", "GPU", "HETERO", "MULTI", "NPU")
+
+# Files of weights, which a program of torch has the model for.
+_OF_TORCH = (".ckpt", ".pt", ".pth", ".safetensors")
+
+NPU = "NPU"
+
+_NPU_HINT = (
+    "install Intel's NPU driver and see that you may open /dev/accel/accel0 (group render). For "
+    "tests without one: samebytes-softdevices run --npu -- COMMAND "
+    '(pip install "samebytes-softdevices[npu]")'
+)
 
 
 @cache
@@ -65,7 +96,8 @@ def read_model(core: Any, model: Any) -> Any:
     Raises:
         FileNotFoundError: the file does not exist.
         IsADirectoryError: it is the folder that an export wrote; the error names the file in it.
-        UnsupportedObjectError: `model` is neither a model nor a path.
+        UnsupportedObjectError: `model` is neither a model nor a path, or the file has weights of
+            torch, not a model.
         RuntimeError: OpenVINO's, if it cannot read the file.
     """
     if isinstance(model, openvino.Model):
@@ -83,4 +115,98 @@ def read_model(core: Any, model: Any) -> Any:
         raise IsADirectoryError(
             errno.EISDIR, f"a folder, and the model is the file in it, {inside[0].name}", str(path)
         )
-    return core_of(core).read_model(str(path))
+    try:
+        return core_of(core).read_model(str(path))
+    except RuntimeError as error:
+        if path.suffix not in _OF_TORCH:
+            raise
+        raise UnsupportedObjectError(
+            f"OpenVINO reads no {path.suffix} file of torch: export the model and give the file "
+            "that is written, of a YOLO by 'yolo export format=openvino', of others by "
+            "openvino.convert_model or torch.onnx.export"
+        ) from error
+
+
+@cache
+def gpu_names() -> tuple[str, ...]:
+    """The GPUs by OpenVINO's names: ("GPU",), or ("GPU.0", "GPU.1") where there are several."""
+    # It asks each plugin, which takes some hundredths of a second.
+    devices = default_core().available_devices
+    return tuple(name for name in devices if name.partition(".")[0] == "GPU")
+
+
+def check_gpu_name(name: str) -> None:
+    """Raise unless OpenVINO has a GPU of that name; "GPU" is the first one.
+
+    Raises:
+        MissingDependencyError: it has none at all.
+        UnknownNameError: it has others.
+    """
+    known = gpu_names()
+    if not known:
+        raise MissingDependencyError(
+            "openvino",
+            "a GPU that OpenVINO can use",
+            "apt install ocl-icd-libopencl1 intel-opencl-icd; clinfo must list the GPU. For tests "
+            "without one: samebytes-softdevices run --gpu -- COMMAND "
+            '(pip install "samebytes-softdevices[gpu]")',
+        )
+    if name not in known and name != "GPU" and not (name == "GPU.0" and known == ("GPU",)):
+        raise UnknownNameError("device of openvino:GPU", name, known)
+
+
+@cache
+def gpu_device(name: str) -> Device:
+    """The device that OpenVINO calls `name`, with its UUID and PCI address if it has them."""
+    core = default_core()
+    return Device(
+        "GPU",
+        core.get_property(name, "FULL_DEVICE_NAME"),
+        uuid=_bytes(core.get_property(name, "DEVICE_UUID")),
+        pci=_pci(core.get_property(name, "DEVICE_PCI_INFO")),
+        luid=_bytes(core.get_property(name, "DEVICE_LUID")),
+    )
+
+
+def _bytes(text: str) -> bytes | None:
+    """Hexadecimal digits as bytes; OpenVINO writes zeros for what the driver does not report."""
+    value = bytes.fromhex(text)
+    return value if any(value) else None
+
+
+def _pci(info: Any) -> str | None:
+    """A PCI address; that of all zeros, which is never a GPU's, stands for none."""
+    if not (info.domain or info.bus or info.device or info.function):
+        return None
+    return f"{info.domain:04x}:{info.bus:02x}:{info.device:02x}.{info.function:x}"
+
+
+def default_npu_context(core: Any) -> Any:
+    """The plugin's openvino.RemoteContext, which wraps the same ze_context for every Core.
+
+    Raises:
+        MissingDependencyError: OpenVINO finds no NPU, with the plugin's own reason.
+    """
+    try:
+        with naming("Core.get_default_context"):
+            return core.get_default_context(NPU)
+    except NativeError as error:
+        raise MissingDependencyError(
+            "openvino", f"an NPU that OpenVINO can use ({error})", _NPU_HINT
+        ) from error
+
+
+def npu_device(core: Any) -> Device:
+    """Name, UUID and PCI address of the NPU."""
+    pci = core.get_property(NPU, "DEVICE_PCI_INFO")
+    return Device(
+        NPU,
+        name=core.get_property(NPU, "FULL_DEVICE_NAME"),
+        uuid=bytes.fromhex(core.get_property(NPU, "DEVICE_UUID")),
+        pci=f"{pci.domain:04x}:{pci.bus:02x}:{pci.device:02x}.{pci.function:x}",
+    )
+
+
+def npu_memory(core: Any) -> int:
+    """The bytes that the NPU can use."""
+    return int(core.get_property(NPU, "NPU_DEVICE_TOTAL_MEM_SIZE"))

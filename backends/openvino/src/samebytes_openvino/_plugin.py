@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _FRAME_TO_CPU = (
-    "_host._mappers:OpenVINOFrameToCpu",
+    "_host._tensor:OpenVINOFrameToCpu",
     "the data of each plane, (rows, columns) or (rows, columns, channels)",
 )
 """Of host memory, and of an NPU's, which is the host's."""
@@ -68,7 +68,7 @@ _GPU_CONTEXT = ContextSpec(
     node=_GPU,
     context=f"{_GPU_PACKAGE}._context:ClContext",
     derives_from=("opencl", "vaapi", _GPU),
-    devices=f"{_GPU_PACKAGE}._devices:names",
+    devices="samebytes_openvino._core:gpu_names",
     # Remote tensors are where memory ends up, or where it begins.
     transit=False,
 )
@@ -264,17 +264,17 @@ def samebytes_mappers() -> list[MapperSpec]:
         *_both(
             "cpu", "openvino", Transfer.ALIAS,
             tensor=(
-                "_host._mappers:CpuToOpenVINO",
+                "_host._tensor:CpuToOpenVINO",
                 "a tensor over the array; padded rows as a region of a wider tensor",
             ),
             frame=(
-                "_host._mappers:CpuFrameToOpenVINO",
+                "_host._tensor:CpuFrameToOpenVINO",
                 "each plane as a tensor [1, rows, columns, channels]",
             ),
         ),
         *_both(
             "openvino", "cpu", Transfer.ALIAS,
-            tensor=("_host._mappers:OpenVINOToCpu", "the tensor's data"),
+            tensor=("_host._tensor:OpenVINOToCpu", "the tensor's data"),
             frame=_FRAME_TO_CPU,
         ),
         *_GPU_MAPPERS,

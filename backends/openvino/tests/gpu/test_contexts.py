@@ -20,14 +20,13 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_openvino import InferRequest, compile_model
+from samebytes_openvino import InferRequest, _core, compile_model
 from samebytes_openvino.intel_gpu import (
     ClContext,
     ForeignMemoryError,
     OpenVINOError,
     PropertyError,
     SharedBufferHandle,
-    _devices,
 )
 
 
@@ -278,7 +277,7 @@ def test_derived_from_opencl(cl_context: Any, queue: Any, context: Any) -> None:
 
 
 def test_without_a_gpu_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_devices, "names", lambda: ())
+    monkeypatch.setattr(_core, "gpu_names", lambda: ())
     with pytest.raises(MissingDependencyError, match="intel-opencl-icd") as error:
         ClContext.default()
     assert "samebytes-softdevices run --gpu" in error.value.hint

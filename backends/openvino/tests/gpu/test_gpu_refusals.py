@@ -53,6 +53,7 @@ def test_what_is_not_a_display(surface_of: Any) -> None:
             VAContext.from_display(surface.display, tile)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("surface_of")  # which skips where there is no VA-API
 def test_a_display_that_is_not_initialised() -> None:
     va, drm = ctypes.CDLL("libva.so.2"), ctypes.CDLL("libva-drm.so.2")
     drm.vaGetDisplayDRM.restype = ctypes.c_void_p

@@ -21,6 +21,7 @@ import pytest
 import samebytes
 from samebytes import Device
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes_openvino import _core  # the names of GPUs are recorded too
 from samebytes_openvino.intel_gpu import (
     ClContext,
     PropertyError,
@@ -29,7 +30,6 @@ from samebytes_openvino.intel_gpu import (
     VirtualAddressMemory,
     ZeContext,
     ZeTensor,
-    _devices,  # the names of GPUs are recorded too
 )
 
 ADVICE = "set OV_GPU_RUNTIME to OCL"
@@ -99,8 +99,8 @@ class RecordedCore:
 @pytest.fixture(autouse=True)
 def devices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two GPUs, of which OpenVINO knows the names."""
-    monkeypatch.setattr(_devices, "names", lambda: ("GPU.0", "GPU.1"))
-    monkeypatch.setattr(_devices, "device_of", lambda name: Device("GPU", name))
+    monkeypatch.setattr(_core, "gpu_names", lambda: ("GPU.0", "GPU.1"))
+    monkeypatch.setattr(_core, "gpu_device", lambda name: Device("GPU", name))
     monkeypatch.setattr("samebytes_openvino.intel_gpu._context.core_of", lambda core: core)
     # Uses of OpenVINO's own objects are counted, and of no recording.
     monkeypatch.setattr("samebytes_openvino._remote._pins._anchored", lambda *_: None)

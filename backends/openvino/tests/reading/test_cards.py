@@ -10,7 +10,7 @@ import numpy as np
 import openvino
 import pytest
 
-from samebytes_openvino._models._card import card_of, flat_yaml
+from samebytes_openvino._models._families import card_of, flat_yaml
 
 from .detectors import answering, found_by, yolo_rows
 

@@ -290,6 +290,16 @@ def test_a_model_that_says_nothing_gives_its_tensors() -> None:
     assert [t.shape for t in frame.metadata["inference"].values()] == [(1, 84, 84)]
 
 
+@pytest.mark.parametrize("family", ["ssd", "classification", "rtdetr", "yolo-end2end"])
+def test_outputs_are_not_read_as_those_of_another_family(family: str) -> None:
+    """84 * 80 numbers of a YOLO would make 960 rows of an SSD as well, and 6720 classes."""
+    shape = (1, 1, 84, 80) if family == "rtdetr" else (1, 84, 80)
+    if family == "yolo-end2end":
+        shape = (1, 84, 5)
+    with pytest.raises(ParameterError, match="are not those of family"):
+        found_by(answering(np.zeros(shape)), family=family)
+
+
 @pytest.mark.parametrize(
     ("model", "family", "count"),
     [

@@ -3,9 +3,9 @@
 
 The interface names the queue, so the context is known and mappings wait for that queue. DLPack
 names a device alone, which means the default context of its platform (SYCL's extension
-sycl_ext_oneapi_default_context); dpnp exports memory of any other context all the same. So each
-pointer is looked up in the context that it should be in: a kernel that is given a pointer of
-another one reads garbage, or ends the process.
+sycl_ext_oneapi_default_context). dpnp 0.20 refuses to lend memory of another one, and DLPack makes
+nobody look. So each pointer is looked up in the context that it should be in: a kernel that is
+given a pointer of another one reads garbage, or ends the process.
 """
 
 from __future__ import annotations

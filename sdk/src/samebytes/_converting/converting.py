@@ -19,11 +19,37 @@ if TYPE_CHECKING:
 
 __all__ = ["convert_frame", "forget"]
 
-# By all that decides; the node to map to where nothing is to be done. Plugins that come later
-# empty it.
-_ways: dict[tuple[Any, ...], Way | str] = {}
 _MOST_WAYS = 64
 
+
+class _Ways:
+    """The ways that were found; the node to map to where nothing is to be done.
+
+    Frames of a stream have the very same objects in their keys. Those of the last one are compared
+    without a call, while a look-up in the table asks each for its hash.
+
+    Attributes:
+        table: by all that decides. Plugins that come later empty it.
+        last: the key and the way that were asked for last.
+    """
+
+    def __init__(self) -> None:
+        self.table: dict[tuple[Any, ...], Way | str] = {}
+        self.last: tuple[tuple[Any, ...], Way | str] = (), ""
+
+    def add(self, key: tuple[Any, ...], way: Way | str) -> None:
+        """Remember a way."""
+        if len(self.table) >= _MOST_WAYS:
+            self.table.clear()
+        self.table[key] = way
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.table.clear()
+        self.last = (), ""
+
+
+_ways = _Ways()
 _memory = Memory()
 
 
@@ -48,20 +74,16 @@ def convert_frame(
         said("color_range"), said("color_matrix"), said("chroma_location"), said("field_order"),
         frame.context.node,
     )  # fmt: skip
-    try:
-        way = _ways[key]
-    except (KeyError, TypeError):  # without a hash it is not a name, which is said below
-        source = picture_of(frame)
-        if method not in METHODS:
-            raise UnknownNameError("method", str(method), METHODS) from None
-        target = wanted(source, format_, width, height, color_range, color_matrix)
-        if target != source:
-            way = choose(frame, source, target, method, by, memory=memory, copy=copy)
-        else:
-            way = memory or device_of(frame) or "cpu"
-        if len(_ways) >= _MOST_WAYS:
-            _ways.clear()
-        _ways[key] = way
+    last, way = _ways.last
+    if last != key:
+        try:
+            way = _ways.table[key]
+        except (KeyError, TypeError):  # without a hash it is not a name, which is said below
+            way = _find(
+                frame, format_, width, height, method, color_range, color_matrix, by, memory, copy
+            )
+            _ways.add(key, way)
+        _ways.last = key, way
     if isinstance(way, str):
         return frame.map(way, "r", copy=copy)
     refused: dict[ConverterSpec, str] = {}
@@ -73,6 +95,28 @@ def convert_frame(
         way = choose(
             frame, way.source, way.target, method, by, memory=memory, copy=copy, not_by=refused
         )
+
+
+def _find(
+    frame: Frame[Any],
+    format_: str | ImageFormat,
+    width: int | None,
+    height: int | None,
+    method: str,
+    color_range: str | None,
+    color_matrix: str | None,
+    by: str | None,
+    memory: str | None,
+    copy: bool,
+) -> Way | str:
+    """The way of such frames; the node to map to where nothing is to be done."""
+    source = picture_of(frame)
+    if method not in METHODS:
+        raise UnknownNameError("method", str(method), METHODS) from None
+    target = wanted(source, format_, width, height, color_range, color_matrix)
+    if target != source:
+        return choose(frame, source, target, method, by, memory=memory, copy=copy)
+    return memory or device_of(frame) or "cpu"
 
 
 def forget() -> None:

@@ -6,14 +6,13 @@ So it is where a declaration is wrong, and where not even a first object can be 
 
 from __future__ import annotations
 
-import traceback
-
 import pytest
 
 from samebytes import PluginInfo, installed_plugins
 from samebytes.errors import PluginError, SamebytesError
 
 from .._plugins.discovery import listed
+from ._first import REPORTED, TriedFirst
 from .rules.book import BrokenRule
 from .rules.classes import context_class, mapper_class, native_wrapper
 
@@ -21,16 +20,14 @@ __all__ = ["Declared"]
 
 # Of each set of memory types: why nothing of them can be tested, or None.
 _CAUSES = pytest.StashKey[dict[tuple[str, ...], str | None]]()
-# The causes that a test has failed with, and its name.
-_REPORTED = pytest.StashKey[dict[str, str]]()
-# Of each suite: what its first object or mapping raised, as a place and words, or None.
-_FIRST = pytest.StashKey[dict[type, str | None]]()
 # The mistakes of a program. Other errors may be of this machine, which tests say themselves.
 _MISTAKES = (AttributeError, LookupError, NameError, TypeError)
 
 
-class Declared:
+class Declared(TriedFirst):
     """The base of all suites of memory: what breaks all tests fails one, and skips the others."""
+
+    _broken = "no object can be made and mapped"
 
     @pytest.fixture(autouse=True)
     def _declarations(self, request: pytest.FixtureRequest) -> None:
@@ -47,7 +44,7 @@ class Declared:
             for memory in memories:
                 memory.need()
             return
-        reported = stash.setdefault(_REPORTED, {})
+        reported = stash.setdefault(REPORTED, {})
         if cause in reported:
             pytest.skip(f"its plugin cannot be used as it is declared: see {reported[cause]}")
         reported[cause] = request.node.nodeid
@@ -56,25 +53,6 @@ class Declared:
             f"tests of {' and '.join(nodes)} are skipped. `samebytes doctor` shows the plugin.",
             pytrace=False,
         )
-
-    @pytest.fixture(autouse=True)
-    def _first_object(self, request: pytest.FixtureRequest, _declarations: None) -> None:
-        """Fail the first test if no object can be made and mapped at all, and skip the rest."""
-        tried = request.session.stash.setdefault(_FIRST, {})
-        reported = request.session.stash.setdefault(_REPORTED, {})
-        if type(self) not in tried:
-            error = self._mistake()
-            tried[type(self)] = None if error is None else _place_of(error)
-            cause = tried[type(self)]
-            if error is not None and cause is not None and cause not in reported:
-                reported[cause] = request.node.nodeid
-                error.add_note(
-                    "Not even one object can be made and mapped: the other tests are skipped."
-                )
-                raise error
-        cause = tried[type(self)]
-        if cause is not None:
-            pytest.skip(f"no object can be made and mapped: see {reported[cause]}")
 
     def _mistake(self) -> Exception | None:
         """The exception of a program with a mistake that the first object or mapping raises."""
@@ -90,11 +68,6 @@ class Declared:
 
     def _make_and_map(self) -> None:
         """Make the first of the suite's objects, and map it as the suite does."""
-
-
-def _place_of(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{last.filename}:{last.lineno}: {type(error).__name__}: {error}"
 
 
 def _cause(nodes: tuple[str, ...]) -> str | None:

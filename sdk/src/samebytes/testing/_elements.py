@@ -33,6 +33,7 @@ from ..elements._statistics import _KEPT
 from . import _element_frames as frames_
 from ._element_frames import FORMATS, Frames, Wants, address_in, patterns_of, picture, wrapped
 from ._element_parameters import ParameterChecks
+from ._first import TriedFirst
 from ._footprint import assert_nothing_left, assert_steady
 from ._objects import choose_tests
 from ._threads import wait_until, within
@@ -45,7 +46,7 @@ _PATIENCE = 20.0
 """Seconds in which a source gives the frames that a test holds."""
 
 
-class ElementSuite(ParameterChecks):
+class ElementSuite(ParameterChecks, TriedFirst):
     """Inherit it once for each element: a source, a transform or a sink.
 
     Class attributes:
@@ -60,6 +61,8 @@ class ElementSuite(ParameterChecks):
         copies: it needs copy=True; without, nothing may be copied.
         ends: of a source: its stream ends, and is the same when it is started again.
     """
+
+    _broken = "no pipeline with the element runs"
 
     size: ClassVar[tuple[int, int]] = (64, 48)
     count: ClassVar[int] = 12
@@ -103,10 +106,22 @@ class ElementSuite(ParameterChecks):
         """
         return frames_.seen(frame)
 
+    def _mistake(self) -> Exception | None:
+        """The exception that ends the first pipeline with the element, of whatever type."""
+        try:
+            found = self._out(self._pipeline(self.count), 0)
+            assert found, (
+                f"{self.element}: nothing came out: return what goes on, or override frame() so "
+                "that something does"
+            )
+        except Exception as error:
+            return error
+        return None
+
     def test_threads(self, threads: int) -> None:
         """Rule 9: the same frames come out in the same order, with and without threads."""
         found = self._out(self._pipeline(self.count), threads)
-        assert found, "nothing came out: override frame(), so that something does"
+        assert found
         if self.ends:
             assert found == self._out(self._pipeline(self.count), 0)
 

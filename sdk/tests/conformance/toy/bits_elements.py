@@ -20,6 +20,8 @@ import samebytes.elements as el
 from samebytes.metadata import SourceIdentifier, find
 
 FAULT = os.environ.get("TOY_FAULT", "none")
+if FAULT == "a module that raises":
+    raise ImportError("no toy there")
 
 
 class Count(el.Source):
@@ -37,6 +39,8 @@ class Count(el.Source):
         return replace(wanted, pool=announced)
 
     def open(self, context: Any) -> None:
+        if FAULT == "an open that raises":
+            raise RuntimeError("no camera there")
         cpu = sb.context("cpu")
         format_ = "GRAY8" if FAULT == "one format whatever is wanted" else self.format
         self.pool = el.FramePool(
@@ -51,6 +55,8 @@ class Count(el.Source):
     def read(self) -> Any:
         if self.number >= self.frames and FAULT != "a source without end":
             return None
+        if FAULT == "a read that raises":
+            raise OSError("no frame there")
         self.number += 1
         if FAULT == "another format than announced":
             frame = sb.context("cpu").allocate_frame("BGR", 64, 48)
@@ -83,6 +89,12 @@ class Add(el.TransformInplace):
         def __setattr__(self, name: str, value: object) -> None:
             vars(self)[name] = value
 
+    if FAULT == "a constructor that raises":
+
+        def __init__(self, **parameters: Any) -> None:
+            super().__init__(**parameters)
+            raise ValueError("no adder there")
+
     if FAULT == "a format that fails":
         takes = el.Image("GRAY8|P010", memory="cpu", access="rw")
 
@@ -104,6 +116,12 @@ class Mean(el.Transform):
         self.numbers = Counter[int]()
 
     def process(self, frame: sb.Frame[Any]) -> Any:
+        if FAULT == "a process that raises":
+            raise KeyError("no mean there")
+        if FAULT == "a result of another type":
+            return 7
+        if FAULT == "a result that is forgotten":
+            return None
         pixels = frame.planes[0].native
         said = find(frame, SourceIdentifier)
         assert said is not None
@@ -138,6 +156,8 @@ class Half(el.Transform):
     def negotiate(self, given: el.FrameInfo) -> el.FrameInfo:
         assert given.width is not None
         assert given.height is not None
+        if FAULT == "a negotiate that raises":
+            raise ArithmeticError("no half there")
         width = given.width if FAULT == "another size than announced" else given.width // 2
         return el.FrameInfo("image", "cpu", "GRAY8", width, given.height // 2)
 
@@ -166,9 +186,17 @@ class Keep(el.Sink):
         self.file = self.path.open("w")
 
     def write(self, frame: sb.Frame[Any]) -> None:
+        if FAULT == "a write that raises":
+            raise OSError("no room there")
         self.file.write(f"{frame.planes[0].native.flat[0]}\n")
 
+    def end_of_stream(self, stream: int) -> None:
+        if FAULT == "an end that raises":
+            raise OSError("no end there")
+
     def close(self) -> None:
+        if FAULT == "a close that raises":
+            raise OSError("no file there")
         if hasattr(self, "file") and FAULT != "a file that stays open":
             self.file.close()
 

@@ -20,7 +20,7 @@ import pytest
 import samebytes.testing  # noqa: F401 - as in a test, before the suites
 
 OPTIONS = [
-    "-p", "no:cacheprovider", "-q", "--tb=short", "-rfE", "-W", "ignore", "-c", os.devnull,
+    "-p", "no:cacheprovider", "-q", "--tb=short", "-rfEs", "-W", "ignore", "-c", os.devnull,
 ]  # fmt: skip
 SUITES = str(Path(__file__).with_name(sys.argv[1]))
 

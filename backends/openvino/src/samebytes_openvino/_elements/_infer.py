@@ -33,9 +33,20 @@ from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel, compile_model
 from .._request._outputs import WHOLE, outputs_of_item
 from .._request._request import InferRequest
-from ._checks import check_batch_of, check_kept, check_labels, failed, resized_regions
 from ._results import Results, check_signature
-from ._runners import Batch, Batches, Request, Runners, bound, new_outputs
+from ._runners import (
+    Batch,
+    Batches,
+    Request,
+    Runners,
+    bound,
+    check_batch_of,
+    check_kept,
+    check_labels,
+    failed,
+    new_outputs,
+    resized_regions,
+)
 from ._second_stage import SecondStage, Wanted
 
 __all__ = ["OpenVINOInfer"]

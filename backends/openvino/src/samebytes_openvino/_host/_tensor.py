@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors whose native object is an openvino.Tensor, and the one context of host memory."""
+"""Host memory as openvino.Tensor: the tensors, their one context, and the edges from and to "cpu".
+
+All of these edges are the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,49 @@ import numpy as np
 import openvino
 
 import samebytes
-from samebytes import DType, FrameMeta, Tensor, TensorInfo
+from samebytes import (
+    Access,
+    DType,
+    Frame,
+    FrameMeta,
+    ImageInfo,
+    MemoryMapper,
+    Storage,
+    Tensor,
+    TensorInfo,
+)
 from samebytes.errors import UnknownNameError
-from samebytes.plugins import HostContext, sweep_loans
+from samebytes.plugins import HostContext, Refused, sweep_loans
 
-from ._element_types import element_type, from_element_type, packed_nbytes
-from ._layout import carried_tensor, layout_of, tensor_over
+from ._layout import (
+    carried_tensor,
+    element_type,
+    from_element_type,
+    layout_of,
+    packed_nbytes,
+    tensor_over,
+)
+from ._pinned import PinnedTensor, ReadOnlyTensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self, Unpack
 
-    from samebytes import Context, Frame, ImageFormat
+    from samebytes import Context, ImageFormat
     from samebytes.plugins import FrameSays
 
-__all__ = ["OPENVINO", "OpenVINOContext", "OpenVINOTensor", "array_of", "data_of"]
+__all__ = [
+    "OPENVINO",
+    "CpuFrameToOpenVINO",
+    "CpuToOpenVINO",
+    "OpenVINOContext",
+    "OpenVINOFrameToCpu",
+    "OpenVINOTensor",
+    "OpenVINOToCpu",
+    "array_of",
+    "data_of",
+]
+
 
 # The dtypes of openvino.Tensor.data that stand for other types too: float16 for bf16, int8 for
 # i4, and uint8 for all other types that numpy lacks. By number: a dtype takes long to hash.
@@ -166,3 +197,119 @@ class OpenVINOContext(HostContext[OpenVINOTensor]):
 
 
 OPENVINO = OpenVINOContext()
+
+
+Array = np.ndarray[Any, Any]
+
+
+class CpuToOpenVINO(MemoryMapper):
+    """cpu -> openvino: a tensor of the same shape, dtype and strides over the array."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: Tensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The tensor over `item.native`."""
+        array = item.native
+        info = item.known_info
+        if info is None or info.dtype.numpy is not None:
+            layout = layout_of(array.shape, array.strides, array.dtype)
+            if not layout.plain:
+                return tensor_over(array, layout, access == "r"), None, None
+            # What tensor_over would do: this is the most frequent case, and a call costs.
+            kind = ReadOnlyTensor if access == "r" else PinnedTensor
+            return kind(array, layout.shape, layout.element), layout.info, None
+        return carried_tensor(array, info.dtype, info.shape, access == "r"), info, None
+
+
+class CpuFrameToOpenVINO(MemoryMapper):
+    """cpu -> openvino for frames: image planes become [1, rows, columns, channels].
+
+    That is the shape of OpenVINO's image layout NHWC, which its preprocessing takes for the
+    planes of NV12 and I420. Planes of other frames keep their shapes.
+    """
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of tensors, one over each plane."""
+        readonly = access == "r"
+        kind = ReadOnlyTensor if readonly else PinnedTensor
+        if isinstance(item.meta.info, ImageInfo):
+            natives = []
+            for array in item.native:
+                layout = layout_of(array.shape, array.strides, array.dtype, True)
+                if layout.plain:  # what tensor_over would do, as above
+                    natives.append(kind(array, layout.shape, layout.element))
+                else:
+                    natives.append(tensor_over(array, layout, readonly))
+        else:
+            natives = [_over_plane(plane, readonly) for plane in item.planes]
+        return tuple(natives), None, None
+
+
+class OpenVINOToCpu(MemoryMapper):
+    """openvino -> cpu: an array over the tensor, strided as the tensor is."""
+
+    __slots__ = ()
+
+    def connect(
+        self, item: OpenVINOTensor, access: Access
+    ) -> tuple[Any, TensorInfo | None, Storage | None]:
+        """The tensor's data."""
+        known = item.known_info
+        if (known is not None and known.dtype.numpy is not None) or getattr(item, "plain", False):
+            # Its elements stay what they are. Shape and strides are asked for: a tensor that has
+            # its own memory can be given another shape, and moves then.
+            array = data_of(item.native)
+            if access == "r":
+                array.setflags(False)
+            return array, None, None
+        array, carried = array_of(item.native, access == "r")
+        # Asked once, as above.
+        item.plain = carried is None
+        return array, None if carried is None else item.info, None
+
+
+class OpenVINOFrameToCpu(MemoryMapper):
+    """openvino -> cpu for frames: image planes become (rows, columns[, channels]) again."""
+
+    __slots__ = ()
+
+    def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
+        """A tuple of arrays, one over each plane."""
+        info = item.meta.info
+        if isinstance(info, ImageInfo):
+            shapes = [layout.shape for layout in info.plane_layouts()]
+            planes = zip(item.planes, shapes, strict=True)
+            arrays = [_plane(plane, shape, access == "r") for plane, shape in planes]
+        else:
+            arrays = [_plain(plane, access == "r") for plane in item.planes]
+        return tuple(arrays), None, None
+
+
+def _over_plane(plane: Tensor, readonly: bool) -> Any:
+    array, info = plane.native, plane.info
+    if info.dtype.numpy is None:
+        return carried_tensor(array, info.dtype, info.shape, readonly)
+    return tensor_over(array, layout_of(array.shape, array.strides, array.dtype), readonly)
+
+
+def _plane(plane: Tensor, shape: tuple[int, ...], readonly: bool) -> Array:
+    array, _ = array_of(plane.native, readonly)
+    if array.shape != (1, *shape, *((1,) if len(shape) == 2 else ())):
+        raise Refused(
+            f"a plane has shape {array.shape}, and [1, rows, columns, channels] of it is {shape}"
+        )
+    return array[0] if len(shape) == 3 else array[0, :, :, 0]
+
+
+def _plain(plane: Tensor, readonly: bool) -> Array:
+    array, carried = array_of(plane.native, readonly)
+    if carried is not None:
+        raise Refused(
+            f"{carried} is not a numpy type, so a frame of arrays cannot hold it: map its "
+            "tensors one by one"
+        )
+    return array

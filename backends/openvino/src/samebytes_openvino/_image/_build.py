@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of an image, built into one that takes a frame's planes."""
+"""A model of an image, built into one that takes a frame's planes.
+
+FFmpeg begins each row of a plane at a multiple of 32 or 64 bytes; where the width does not fit,
+bytes that belong to no pixel lie between the rows. OpenVINO's CPU plugin copies such an input
+before it runs, the GPU plugin reads the padding as pixels, the NPU plugin refuses it. So the model
+is made to take whole rows, padding and all, and to leave the padding away itself: then it reads
+the decoder's bytes where they lie, for every width.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,16 +21,16 @@ from openvino import opset13 as ops
 from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
 
 from samebytes import ImageInfo
-from samebytes.errors import LayoutError
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
-from ._colour import Conversion, conversion, corrected
-from ._pixels import components_of, picture
+from ._pixels import Conversion, components_of, conversion, corrected, picture
 from ._placing import AS_IT_LIES, STRETCHED, Box, Placing, Turn, boxed, turning
-from ._rows import take_whole_rows
 from ._target import Target
 
 __all__ = ["Built", "Memory", "Source", "build", "converted", "converting", "gathering",
-           "gathering_is_faster", "is_surface"]  # fmt: skip
+           "gathering_is_faster", "is_surface", "take_whole_rows"]  # fmt: skip
+
+_COLUMNS = 2
 
 Memory = Literal["", "GPU_BUFFER", "GPU_SURFACE"]
 
@@ -269,3 +277,44 @@ def _cut(node: Any, part: Box) -> Any:
     x, y, width, height = part
     begin, end = np.array([y, x]), np.array([y + height, x + width])
     return ops.slice(node, begin, end, np.array([1, 1]), np.array([1, 2])).output(0)
+
+
+def take_whole_rows(model: Any, columns: Mapping[str, int]) -> None:
+    """Widen inputs of shape [1, rows, columns, channels], by name, to that many columns.
+
+    Args:
+        model: an openvino.Model, which is changed: what follows the inputs sees the same columns
+            as before.
+        columns: for each input by its name, how many columns a row with its padding has: the row
+            pitch in bytes, divided by the bytes of a pixel. Inputs that are not named stay.
+
+    Raises:
+        UnsupportedObjectError: `columns` is not a mapping.
+        UnknownNameError: the model has no input of such a name.
+    """
+    if not isinstance(columns, Mapping):
+        raise UnsupportedObjectError(
+            "columns must be a mapping of names to numbers, such as {'image': 128}, not "
+            f"{columns!r}"
+        )
+    known = [name for port in model.inputs for name in sorted(port.get_names())]
+    for name in columns:
+        if name not in known:
+            raise UnknownNameError("input", name, known)
+    for index, narrow in enumerate(model.get_parameters()):
+        old = narrow.output(0)
+        shape = list(old.get_shape())
+        used = shape[_COLUMNS]
+        whole = next((columns[name] for name in old.get_names() if name in columns), used)
+        if used == whole:
+            continue
+        shape[_COLUMNS] = whole
+        wide = ops.parameter(shape, old.get_element_type())
+        names, readers = old.get_names(), old.get_target_inputs()
+        cut = ops.slice(wide, *(np.array([n]) for n in (0, used, 1, _COLUMNS)))
+        for reader in readers:
+            reader.replace_source_output(cut.output(0))
+        old.get_tensor().set_names(set())
+        wide.output(0).get_tensor().set_names(names)
+        model.replace_parameter(index, wide)
+    model.validate_nodes_and_infer_types()

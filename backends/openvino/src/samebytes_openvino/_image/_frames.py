@@ -13,14 +13,14 @@ from openvino import Type
 from samebytes import Context, CpuTensor, Frame, FrameMeta, ImageInfo, Tensor
 from samebytes.errors import CopyRequiredError, LayoutError, RouteError
 from samebytes.formats import colors_of
-from samebytes.plugins import HostContext
+from samebytes.plugins import HostContext, Refused
 
+from .._host._layout import memory_of
 from .._host._pinned import ReadOnlyTensor
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
-from ._colour import NAMES
+from ._pixels import NAMES
 from ._placing import AS_IT_LIES, Turn, turn_of
-from ._rows import rows_of
 
 if TYPE_CHECKING:
     from ._plan import Known
@@ -227,7 +227,43 @@ def whole_rows(there: Frame) -> tuple[list[Array], Pitches]:
             found.append(plane)
             pitches.append((plane.nbytes // len(plane), 0))
         else:
-            rows, first = rows_of(plane)
+            rows, first = _rows_of(plane)
             found.append(rows)
             pitches.append((rows.shape[1], first))
     return found, tuple(pitches)
+
+
+def _rows_of(array: Array) -> tuple[Array, int]:
+    """The whole rows of a plane, as bytes, and where in them its first pixel is.
+
+    Args:
+        array: (rows, columns) or (rows, columns, channels) in memory of the CPU.
+
+    Returns:
+        (whole, first): uint8 [rows, row pitch] over the same memory, which it holds. `first` is
+        0 unless the memory ends with the last pixel; then the rows begin that much earlier.
+
+    Raises:
+        Refused: the rows are stored bottom up, or too little is known of the memory behind them.
+    """
+    rows, pitch = array.shape[0], array.strides[0]
+    if array.flags.c_contiguous:
+        return array.reshape(rows, -1).view(np.uint8), 0
+    if pitch < 0:
+        raise Refused(f"its rows are stored bottom up (pitch {pitch}): flip the image first")
+    inner = array.dtype.itemsize
+    for extent, stride in zip(array.shape[:0:-1], array.strides[:0:-1], strict=True):
+        if stride != inner and extent > 1:
+            raise Refused(f"strides {array.strides} leave gaps between the pixels of a row")
+        inner *= extent
+    memory, start = memory_of(array)
+    first = max(0, start + rows * pitch - memory.nbytes)
+    if first > min(start, pitch - inner):
+        raise Refused(
+            f"its last row ends {first} bytes before a whole number of padded rows, and it is "
+            "not known whether the bytes there belong to the same memory"
+        )
+    whole: Array = np.ndarray((rows, pitch), np.uint8, memory, start - first)
+    if not array.flags.writeable:
+        whole.flags.writeable = False
+    return whole, first

@@ -22,9 +22,8 @@ from samebytes.formats import image_format
 from samebytes.metadata import AffineTransform
 
 from ._build import Built, Source, converted, is_surface
-from ._colour import channel, corrected
 from ._joined import batched, names_of, split
-from ._pixels import Component, components_of
+from ._pixels import Component, channel, components_of, corrected
 from ._placing import Box, Rule, Turn, placing, stored_size, transform_of, turned_back, turning
 from ._target import Target
 

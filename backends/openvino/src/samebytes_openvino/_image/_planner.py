@@ -25,7 +25,6 @@ from samebytes.plugins import Refused, plane_resizer
 from .._core import default_core
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
-from ._colour import MATRICES, RANGES, ColorMatrix, ColorRange
 from ._frames import (
     Meaning,
     Pitches,
@@ -37,7 +36,7 @@ from ._frames import (
     whole_rows,
 )
 from ._parts import Parts
-from ._pixels import components_of, without_subsampling
+from ._pixels import MATRICES, RANGES, ColorMatrix, ColorRange, components_of, without_subsampling
 from ._placing import (
     ALIGNS,
     AS_IT_LIES,

@@ -1,18 +1,232 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The family of a model, by what it states and by the shapes of its outputs."""
+"""The facts that a model file states, and its family, by these and by the shapes of its outputs.
+
+Three places of facts are known: `rt_info` of the model under "model_info" (Model API, Geti,
+Ultralytics), the properties of an ONNX file (rt_info under "framework"), and the file
+`metadata.yaml` beside the model (Ultralytics). Each has its own word for the same fact; here they
+get one name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from samebytes.errors import LayoutError
 
-from ._card import Card
-from ._detectors import anchors_of
-from ._yolo import grid
+from ._detectors import anchors_of, grid
 
-__all__ = ["FAMILIES", "Family", "family_of", "pairs_of", "shapes_of"]
+__all__ = [
+    "FAMILIES",
+    "Card",
+    "Family",
+    "card_of",
+    "family_of",
+    "flat_yaml",
+    "pairs_of",
+    "shapes_of",
+]
+
+
+_BESIDE = "metadata.yaml"
+_EMBEDDED = ("reverse_input_channels", "mean_values", "scale_values")
+
+
+@dataclass
+class Card:
+    """Facts of a model.
+
+    Attributes:
+        facts: values by name: "task", "head", "labels", "end2end", "nms", "kpt_shape", "size",
+            "author", "description" (Ultralytics' words); "model_type", "fit", "pad", "mean",
+            "scale", "color", "confidence", "iou" (Model API's).
+        places: where each was read.
+    """
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The fact of that name."""
+        return self.facts.get(name, default)
+
+    def put(self, name: str, value: Any, place: str) -> None:
+        """Note a fact, unless it is known already."""
+        if name not in self.facts:
+            self.facts[name], self.places[name] = value, place
+
+
+def card_of(model: Any, path: Path | None) -> Card:
+    """The facts that are known about a model.
+
+    Args:
+        model: an openvino.Model.
+        path: the path of its file, where it has one.
+    """
+    card = Card()
+    if path is not None and (beside := path.parent / _BESIDE).is_file():
+        _ultralytics(card, flat_yaml(beside.read_text(encoding="utf-8")), _BESIDE)
+    _ultralytics(card, _rt_info(model, "framework"), "the ONNX file's properties")
+    _model_info(card, _rt_info(model, "model_info"))
+    return card
+
+
+def _rt_info(model: Any, group: str) -> dict[str, Any]:
+    if not model.has_rt_info(group):
+        return {}
+    found = model.get_rt_info(group).value
+    if not isinstance(found, dict):
+        return {}
+    return {str(name): getattr(value, "value", value) for name, value in found.items()}
+
+
+def _ultralytics(card: Card, said: dict[str, Any], place: str) -> None:
+    """The words of Ultralytics, whose values are texts in an ONNX file."""
+    words: dict[str, tuple[str, Callable[[Any], Any]]] = {
+        "task": ("task", str),
+        "author": ("author", str),
+        "description": ("description", str),
+        "head": ("head", str),
+        "end2end": ("end2end", _truth),
+        "kpt_shape": ("kpt_shape", _numbers),
+        "imgsz": ("size", lambda v: tuple(reversed(_numbers(v)))),
+        "names": ("labels", _labels),
+        "character": ("labels", lambda v: tuple(str(v).split("\n"))),  # PaddlePaddle's word
+        "nms": ("nms", _truth),
+    }
+    _note(card, {**said, **_nested(said)}, words, place + " {}")
+
+
+def _nested(said: dict[str, Any]) -> dict[str, Any]:
+    """`nms` is one of the arguments that the model was exported with."""
+    arguments = said.get("args")
+    if isinstance(arguments, str):
+        arguments = _literal(arguments)
+    return {"nms": arguments.get("nms")} if isinstance(arguments, dict) else {}
+
+
+def _model_info(card: Card, said: dict[str, Any]) -> None:
+    """The words of Model API, all of whose values are texts."""
+    fits = {
+        "standard": "stretch",
+        "fit_to_window": "letterbox top-left",
+        "fit_to_window_letterbox": "letterbox",
+        "crop": "crop",
+    }
+    words: dict[str, tuple[str, Callable[[Any], Any]]] = {
+        "model_type": ("model_type", str),
+        "labels": ("labels", lambda v: tuple(str(v).split())),
+        "resize_type": ("fit", lambda v: fits[str(v)]),
+        "pad_value": ("pad", float),
+        "reverse_input_channels": ("color", lambda v: "RGB" if _truth(v) else "BGR"),
+        "mean_values": ("mean", _channels),
+        "scale_values": ("scale", _channels),
+        "confidence_threshold": ("confidence", float),
+        "iou_threshold": ("iou", float),
+    }
+    if _truth(said.get("embedded_processing")):  # inside the model already
+        said = {k: v for k, v in said.items() if k not in _EMBEDDED}
+    _note(card, said, words, "rt_info model_info.{}")
+
+
+def _note(
+    card: Card,
+    said: dict[str, Any],
+    words: dict[str, tuple[str, Callable[[Any], Any]]],
+    place: str,
+) -> None:
+    for word, (name, read) in words.items():
+        value = said.get(word)
+        if value is None or value == "":
+            continue
+        try:
+            card.put(name, read(value), place.format(word))
+        except (KeyError, TypeError, ValueError, SyntaxError):
+            continue  # in words that are not known: whoever needs the fact asks for it by argument
+
+
+def _truth(value: Any) -> bool:
+    return str(value).strip().lower() in ("true", "yes", "1")
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    found = _literal(value) if isinstance(value, str) else value
+    numbers = tuple(int(number) for number in found)
+    return numbers * 2 if len(numbers) == 1 else numbers
+
+
+def _channels(value: Any) -> float | tuple[float, ...]:
+    numbers = tuple(float(one) for one in str(value).replace(",", " ").strip("[]() ").split())
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _labels(value: Any) -> tuple[str, ...]:
+    found = _literal(value) if isinstance(value, str) else value
+    if isinstance(found, dict):
+        found = [found[number] for number in sorted(found, key=int)]
+    return tuple(str(one) for one in found)
+
+
+def _literal(text: str) -> Any:
+    return ast.literal_eval(text)
+
+
+_KEY = re.compile(r"(?P<indent> *)(?P<key>'[^']*'|\"[^\"]*\"|[^\s:'\"][^:]*):(?: +(?P<value>.*))?$")
+_ITEM = re.compile(r" *- +(?P<value>.*)$")
+_WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+def flat_yaml(text: str) -> dict[str, Any]:
+    """The top-level entries of a YAML document: values, lists of values, and tables of values.
+
+    That is all that exporters write, and not worth a dependency. Lines of another form are passed
+    over.
+
+    Args:
+        text: of the document.
+
+    Returns:
+        Numbers, texts, True, False and None by key; lists of them, and dicts of one level.
+    """
+    made: dict[str, Any] = {}
+    inside = ""
+    for line in text.splitlines():
+        item, key = _ITEM.match(line), _KEY.match(line)
+        if item is not None and inside:
+            if not isinstance(made[inside], list):
+                made[inside] = []
+            made[inside].append(_value(item["value"]))
+        elif key is not None and not key["indent"]:
+            name = str(_value(key["key"]))
+            made[name] = _value(key["value"] or "")
+            inside = name
+        elif key is not None and inside and made[inside] is not False:
+            if not isinstance(made[inside], dict):
+                made[inside] = {}
+            made[inside][_value(key["key"])] = _value(key["value"] or "")
+    return made
+
+
+def _value(text: str) -> Any:
+    text = text.strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        inner = text[1:-1]
+        return inner.replace("''", "'") if text[0] == "'" else inner.replace('\\"', '"')
+    if text.startswith("[") and text.endswith("]"):
+        return [_value(part) for part in text[1:-1].split(",") if part.strip()]
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
 
 Family = Literal[
     "yolo", "yolo-end2end", "yolo-obb", "yolo-obb-end2end", "yolov5", "yolox", "ssd", "rtdetr",
@@ -66,7 +280,7 @@ def family_of(
     if kind == "ssd":
         return "ssd", place
     if task in ("detect", "segment", "pose", "obb"):
-        found = _ultralytics(card, shapes, task, size)
+        found = _ultralytics_family(card, shapes, task, size)
         if task == "obb":
             found = found.replace("yolo", "yolo-obb")
         return found, f"{place}, and the shapes of its outputs"
@@ -78,7 +292,9 @@ def family_of(
     return "none", ""
 
 
-def _ultralytics(card: Card, shapes: Sequence[Shape], task: str, size: tuple[int, int]) -> str:
+def _ultralytics_family(
+    card: Card, shapes: Sequence[Shape], task: str, size: tuple[int, int]
+) -> str:
     if not shapes or len(shapes[0]) != 3:
         raise LayoutError(
             f"a model for {task!r} has an output of three dimensions, but this one has "

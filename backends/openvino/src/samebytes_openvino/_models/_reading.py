@@ -14,11 +14,19 @@ from samebytes import Frame, Region
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, Classification, add
 
-from ._card import Card, card_of
-from ._detectors import BlazeFace, CenterFace, DetectionOutput, PicoDet, RtDetr, Scores, anchors_of
-from ._families import family_of, pairs_of, shapes_of
+from ._detectors import (
+    BlazeFace,
+    CenterFace,
+    DetectionOutput,
+    Limits,
+    PicoDet,
+    RtDetr,
+    Scores,
+    Yolo,
+    anchors_of,
+)
+from ._families import Card, card_of, family_of, pairs_of, shapes_of
 from ._found import Array, Box, Found, regions_of_found
-from ._yolo import Limits, Yolo
 
 __all__ = ["Reading", "read_model_file"]
 
@@ -197,6 +205,8 @@ def _decoder(
 ) -> Callable[[Sequence[Array]], Any]:
     settings, family = reading.settings, reading.family
     limits = Limits(settings["confidence"], settings["iou"], bool(said.get("agnostic")))
+    if not _fits(family, shapes):
+        raise LayoutError(_misfit(family, shapes))
     if family == "classification":
         last = model.outputs[0].get_node().input(0).get_source_output().get_node()
         softmax = last.get_type_name() != "Softmax"
@@ -241,6 +251,16 @@ def _decoder(
         raise LayoutError(_misfit(family, shapes))
     reading.classes = None if kind == "yolo-end2end" else classes
     return Yolo(kind, size, classes, limits, points, turned=turned)
+
+
+def _fits(family: str, shapes: Sequence[tuple[int, ...]]) -> bool:
+    """True unless the first output cannot be of a family whose outputs are read as they come."""
+    shape = shapes[0]
+    if family == "ssd":
+        return not shape or shape[-1] in (7, -1)
+    if family == "classification":
+        return sum(length != 1 for length in shape) <= 1
+    return family != "rtdetr" or (len(shape) == 3 and (shape[2] > 4 or shape[2] == -1))
 
 
 def _count(shape: tuple[int, ...], before: int = 0) -> int | None:

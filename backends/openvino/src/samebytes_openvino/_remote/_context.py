@@ -13,7 +13,7 @@ import openvino
 from samebytes import Context, Device, DType, Tensor, TensorInfo
 from samebytes.errors import DeviceMismatchError, UnsupportedObjectError
 
-from .._host._element_types import from_element_type
+from .._host._layout import from_element_type
 from .._probe import check_for_devices
 from ._leases import Leases, native_of
 from ._values import params_of

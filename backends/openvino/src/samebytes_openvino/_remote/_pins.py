@@ -186,7 +186,7 @@ def _anchored(native: Any, info: TensorInfo) -> Any:
     if info.dtype.packed:
         # The plugin divides by the bytes of an element, which are none here, and ends the process.
         # Not at the top: it makes a model.
-        from .._host._element_types import element_type
+        from .._host._layout import element_type
         from ._values import as_tensor
 
         make = partial(as_tensor, native, element_type(info.dtype), info.ndim)

@@ -25,7 +25,7 @@ from samebytes import DType, TensorInfo, dtype
 from samebytes.errors import UnknownNameError
 
 from .._core import default_core
-from .._host._element_types import element_type, from_element_type
+from .._host._layout import element_type, from_element_type
 
 __all__ = [
     "as_tensor",

@@ -26,12 +26,20 @@ from samebytes.errors import (
 from samebytes.plugins import HostContext, count_copy, data_address
 
 from .._errors import RegionError
-from .._host._element_types import element_type
+from .._host._layout import element_type
 from .._host._pinned import PinnedTensor, ReadOnlyTensor
 from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor, foreign_tensor
-from ._binding import Bound, PlacementRules
-from ._checks import check_kind, check_layout, check_output, check_remote, check_surface, is_dense
+from ._binding import (
+    Bound,
+    PlacementRules,
+    check_kind,
+    check_layout,
+    check_output,
+    check_remote,
+    check_surface,
+    is_dense,
+)
 from ._ports import Port
 
 __all__ = [

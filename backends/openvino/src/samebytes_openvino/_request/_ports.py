@@ -14,7 +14,7 @@ import openvino
 from samebytes import DType, TensorInfo
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
-from .._host._element_types import from_element_type
+from .._host._layout import from_element_type
 
 __all__ = ["Port", "as_index", "find_port", "ports_by_name", "ports_of"]
 

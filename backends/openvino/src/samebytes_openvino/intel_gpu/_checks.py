@@ -21,7 +21,7 @@ from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import native_pointer
 
 from .._errors import ForeignMemoryError, PropertyError, RegionError
-from .._host._element_types import packed_nbytes
+from .._host._layout import packed_nbytes
 from .._remote._pins import pinned
 from . import _opencl
 from . import _opencl_abi as cl

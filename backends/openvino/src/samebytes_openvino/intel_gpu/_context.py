@@ -12,11 +12,12 @@ from samebytes import Context, FrameMeta, Tensor
 from samebytes.errors import AmbiguousTargetError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import ContextRegistry, NativeStorage
 
+from .. import _core
 from .._core import core_of
 from .._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._pins import pin
 from .._remote._values import params_of
-from . import _devices, _opencl, _properties
+from . import _opencl, _properties
 from ._checks import ZE, check_object, check_on_opencl, handle_of
 from ._creation import TensorMaker, nhwc
 from ._tensors import GpuFrame, GpuTensor
@@ -92,7 +93,7 @@ class ClContext(TensorMaker):
             MissingDependencyError: OpenVINO sees no GPU.
             UnknownNameError: it has none of that name.
         """
-        _devices.check_name(device)
+        _core.check_gpu_name(device)
         core = core_of(core)
         with naming("Core.get_default_context"):
             native = core.get_default_context(device)
@@ -170,7 +171,7 @@ class ClContext(TensorMaker):
             )
         device = model.get_property("EXECUTION_DEVICES")[0]
         if device.partition(".")[0] != "GPU":
-            raise UnknownNameError("device of openvino:GPU", device, _devices.names())
+            raise UnknownNameError("device of openvino:GPU", device, _core.gpu_names())
         return ClContext.default(core, device)
 
     @classmethod
@@ -291,7 +292,7 @@ def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClCon
                 if queue
                 else _properties.ocl_context(cl_context, device_index)
             )
-            _devices.check_name("GPU")
+            _core.check_gpu_name("GPU")
             check_on_opencl(params_of(core.get_default_context("GPU")), "cl_context")
             with naming("Core.create_context"):
                 native = core.create_context("GPU", properties)
@@ -302,7 +303,7 @@ def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClCon
 
 def _own_of_plugin(cl_context: int, core: Any) -> Any:
     """The plugin's own context of a cl_context, which is that of no user."""
-    for name in _devices.names():
+    for name in _core.gpu_names():
         native = core.get_default_context(name)
         params = params_of(native)
         if params["OCL_CONTEXT"] == cl_context and params.get("CONTEXT_TYPE") != ZE:
@@ -316,7 +317,7 @@ def _make(native: Any, core: Any, cl_context: int, device: int, queue: int) -> C
         # OpenVINO keeps the queue only from the time a model is compiled.
         pin(native, _opencl.hold_queue(queue))
         handles["cl_queue"] = queue
-    return ClContext(native, core, _devices.device_of(native.get_device_name()), handles)
+    return ClContext(native, core, _core.gpu_device(native.get_device_name()), handles)
 
 
 def _is_default(context: ClContext, core: Any) -> bool:

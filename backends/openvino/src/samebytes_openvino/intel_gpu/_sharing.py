@@ -16,8 +16,14 @@ from samebytes.errors import NativeError, UnknownNameError
 from samebytes.plugins import Refused, count_copy, data_address, ordering_queue
 
 from .._errors import ForeignMemoryError, PropertyError, RegionError, naming
-from .._host._element_types import element_type, packed_nbytes
-from .._host._layout import carried_tensor, layout_of, memory_of, tensor_over
+from .._host._layout import (
+    carried_tensor,
+    element_type,
+    layout_of,
+    memory_of,
+    packed_nbytes,
+    tensor_over,
+)
 from .._remote._values import info_of, params_of
 from . import _opencl, _properties
 from ._checks import USM, check_object, handle_of, padded_size
@@ -62,11 +68,11 @@ def settled(item: Any, source: Context) -> None:
         _check_queue(ordering, source.handle("cl_context"))
         return
     item.wait()
-    queue = handle_or_none(source, "cl_queue")
-    if queue is not None:
+    finish = getattr(source, "sync", None)
+    if finish is not None:
+        finish()  # an OpenCL context: the queue that it was given, or else its own
+    elif (queue := handle_or_none(source, "cl_queue")) is not None:
         _opencl.finish(queue)
-    elif (finish := getattr(source, "sync", None)) is not None:
-        finish()  # an OpenCL context has its own queue where it was given none
 
 
 def is_image(info: TensorInfo) -> bool:

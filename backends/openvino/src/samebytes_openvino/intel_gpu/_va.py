@@ -17,11 +17,12 @@ from samebytes import Storage, Tensor
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import bind, bytes_at
 
+from .. import _core
 from .._core import core_of
 from .._errors import OpenVINOError, PropertyError, naming
 from .._remote._pins import pin
 from .._remote._values import info_of, params_of
-from . import _devices, _opencl, _properties
+from . import _opencl, _properties
 from ._checks import ZE, check_on_opencl, check_plane, handle_of
 from ._context import CONTEXTS, ClContext, handle_or_none
 from ._creation import nv12_planes
@@ -57,7 +58,7 @@ def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, co
     _check_tile(tile, core)
 
     def make() -> C:
-        _devices.check_name("GPU")
+        _core.check_gpu_name("GPU")
         with naming("Core.create_context"):
             native = core.create_context("GPU", _properties.va_context(handle, tile))
         # OpenVINO keeps no display.
@@ -70,7 +71,7 @@ def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, co
             "cl_device": _opencl.context_devices(cl_context)[0],
             key: handle,
         }
-        return kind(native, core, _devices.device_of(native.get_device_name()), handles)
+        return kind(native, core, _core.gpu_device(native.get_device_name()), handles)
 
     found = CONTEXTS.find_or_make((key, handle, tile), make)
     assert isinstance(found, kind)  # the key of the handle says so
@@ -85,7 +86,7 @@ def _check_tile(tile: int, core: Any) -> None:
     if tile <= 0:
         return
     count = 1
-    for name in _devices.names():
+    for name in _core.gpu_names():
         params = params_of(core.get_default_context(name))
         if params.get("CONTEXT_TYPE") == ZE:
             continue

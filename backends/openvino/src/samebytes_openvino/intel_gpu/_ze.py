@@ -17,8 +17,9 @@ import openvino
 from samebytes import Fd, TensorInfo
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
 
+from .. import _core
 from .._errors import PropertyError
-from . import _devices, _properties
+from . import _properties
 from ._checks import ON_LEVEL_ZERO, USM, handle_of
 from ._context import ClContext
 from ._plans import Plan, cpu_va_plan, file_plan
@@ -84,7 +85,7 @@ class ZeContext(ClContext):
             core: the openvino.Core that it is of.
             ze_context: its OCL_CONTEXT.
         """
-        device = _devices.device_of(native.get_device_name())
+        device = _core.gpu_device(native.get_device_name())
         return cls(native, core, device, {"ze_context": ze_context})
 
     @property

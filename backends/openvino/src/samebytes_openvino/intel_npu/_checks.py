@@ -19,7 +19,7 @@ from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import is_mapped
 
 from .._errors import PropertyError
-from .._host._element_types import packed_nbytes
+from .._host._layout import packed_nbytes
 
 __all__ = [
     "WINDOWS",

@@ -14,14 +14,13 @@ from samebytes import Context, Frame, FrameMeta, ImageFormat, ImageInfo, Storage
 from samebytes.errors import AccessError, DeviceMismatchError, UnknownNameError
 from samebytes.plugins import ContextRegistry, NativeStorage, data_address
 
-from .._core import core_of
+from .._core import NPU, core_of, default_npu_context, npu_device, npu_memory
 from .._errors import PropertyError, naming
 from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor
 from .._remote._pins import pin, pin_memory, pinned
 from .._remote._values import info_of, params_of
 from . import _checks
-from ._device import NPU, default_native, device_of, memory_of
 from ._imports import HostMemory, Imported, Imports, holding, host_memory_of, mapped_file, tensor_in
 from ._remote_properties import FileDescriptor, MemType, TensorType, as_properties, ask
 from ._tensor import ZeroBufferTensor, ZeroMemory
@@ -65,7 +64,7 @@ class ZeroContext(RemoteContext):
 
     def __new__(cls, core: Any = None) -> Self:
         core = core_of(core)
-        native = default_native(core)
+        native = default_npu_context(core)
         handle = int(params_of(native)["L0_CONTEXT"])
         make = partial(cls._make, native, core, handle)
         return _contexts.find_or_make(handle, make)  # type: ignore[return-value]  # no subclasses
@@ -76,8 +75,8 @@ class ZeroContext(RemoteContext):
     @classmethod
     def _make(cls, native: Any, core: Any, handle: int) -> Self:
         self = object.__new__(cls)
-        RemoteContext.__init__(self, native, core, device_of(core), {"ze_context": handle})
-        self.memory_size = memory_of(core)
+        RemoteContext.__init__(self, native, core, npu_device(core), {"ze_context": handle})
+        self.memory_size = npu_memory(core)
         self._imports = Imports()
         return self
 

@@ -25,7 +25,7 @@ from samebytes.formats import is_linear_modifier
 from samebytes.plugins import Refused, data_address
 
 from .._errors import RegionError
-from .._host._element_types import element_type
+from .._host._layout import element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from ._checks import tensor_nbytes

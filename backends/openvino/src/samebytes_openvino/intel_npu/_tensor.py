@@ -13,7 +13,7 @@ from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
 from samebytes.plugins import array_in, data_address
 
 from .._errors import PropertyError, RegionError
-from .._host._element_types import element_type, from_element_type
+from .._host._layout import element_type, from_element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from .._remote._context import RemoteContext, RemoteTensor

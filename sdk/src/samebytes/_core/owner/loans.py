@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import sys
 import weakref
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_int, c_uint64, c_void_p, py_object
@@ -31,12 +30,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from samebytes._untraced import UntracedCall
+
 from .handles import OwnedPointer, bindable
 
 __all__ = ["Lender", "Loan", "sweep_loans"]
 
 _FEW = 256
-_CAN_TRACE = sys.version_info >= (3, 12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Loan:
         self._held = held
         self._lender = lender
         self._slots: list[_Slot] = []
-        self._token: OwnedPointer | None = lender.new_token(_NOTIFY if _may_notify() else None)
+        self._token: OwnedPointer | None = lender.new_token(None if _ended else _NOTIFY)
 
     def slot(self) -> int:
         """The address of a new slot, the argument for the lender's `clear`; to be filled next."""
@@ -144,7 +144,7 @@ class Loan:
             sweep_loans()
         # Dropped with this frame: where a finalizer ends with this call, the sweep comes after all
         # else that is being dropped, such as the library's object that still uses the memory.
-        _ = _Soon() if _may_notify() else None
+        _ = None if _ended else _Soon()
 
     def __enter__(self) -> Loan:
         return self
@@ -194,21 +194,6 @@ def sweep_loans() -> None:
 _ended: list[bool] = []
 
 
-def _may_notify() -> bool:
-    """True if the main thread can be asked to sweep."""
-    # CPython 3.11 hangs when a pending call runs Python code under sys.settrace() while more calls
-    # are pending. There, what a debugger or a coverage tool sees lent waits for a sweep.
-    return not _ended and (_CAN_TRACE or sys.gettrace() is None)
-
-
-class _Due:
-    """Asking whether it is true sweeps. It is False, which is 0 in C."""
-
-    def __bool__(self) -> bool:
-        sweep_loans()
-        return False
-
-
 def _address(function: Any) -> int:
     return ctypes.cast(function, c_void_p).value or 0
 
@@ -218,7 +203,7 @@ _add_pending_call.argtypes = (c_void_p, py_object)
 # 0 of any result: Python takes another one of a pending call for an exception.
 _add_pending_call.restype = (0).__mul__
 
-_due = _Due()
+_due = UntracedCall(sweep_loans)
 # The library passes an object of its own to this, which therefore has a second call made: is _due
 # true? An exception in there is the program's; one in a callback of ctypes would be swallowed.
 # So nothing of the callback is Python code, in which a signal handler could raise one.
