@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -230,6 +231,43 @@ def test_copies_of_regions_of_the_npu(npu: Any, box: Box, request: pytest.Fixtur
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == ("right" if box in WITH_GAPS else "refused")
+
+
+_STRIDES = """
+import numpy as np, openvino, samebytes
+from samebytes_openvino import InferRequest, compile_model
+from remote.models import adding_one
+from remote.test_regions import VALUES, native_of, region_of, values_of
+npu = samebytes.context("openvino:NPU")
+read, written = native_of(npu), native_of(npu)
+request = InferRequest(compile_model(adding_one((4, 4)), npu))
+expected = VALUES.copy()
+for top, left in ((3, 1), (20, 3)):  # the second time in a command list that is there
+    box = slice(top, top + 4), slice(left, left + 4)
+    region = region_of(read, ((top, left), (top + 4, left + 4)))
+    (y,) = request.infer(region)
+    (copied,) = request.infer(VALUES[box].copy())
+    np.testing.assert_array_equal(y.host_array(), copied.host_array())
+    np.testing.assert_array_equal(y.host_array(), VALUES[box] + 1)
+request = InferRequest(compile_model(adding_one((4, 4)), npu))
+for top, left in ((3, 1), (20, 3)):
+    request.set_output_tensor(0, region_of(written, ((top, left), (top + 4, left + 4))))
+    request.infer(region_of(read, ((30, 2), (34, 6))))
+    expected[top:top + 4, left:left + 4] = VALUES[30:34, 2:6] + 1
+np.testing.assert_array_equal(values_of(written), expected)
+print("right")
+"""
+
+
+@pytest.mark.usefixtures("level_zero_plugin")
+def test_strides_where_the_driver_takes_them(npu: Any, request: pytest.FixtureRequest) -> None:
+    """In a child, as the software NPU reads its environment once; without it they are refused."""
+    assert npu.native
+    done = subprocess.run(
+        [sys.executable, "-c", _STRIDES], env={**os.environ, "SOFTNPU_STRIDES": "1"},
+        cwd=request.path.parent.parent, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "right\n"), done.stderr
 
 
 def test_no_error_advises_a_copy_that_is_refused(npu: Any) -> None:

@@ -33,7 +33,7 @@ struct command {
     unsigned char pattern[LARGEST_FILL_PATTERN];
     size_t pattern_size;
     struct graph *graph;
-    const void **arguments; /* of the graph, one for each */
+    struct graph_value *arguments; /* of the graph, one for each */
     struct profiling_query *query; /* of the graph's execution, or NULL */
 };
 

@@ -20,6 +20,7 @@ static void read_environment(void)
     const char *delay = variable("SOFTNPU_DELAY_US");
     const char *devices = variable("SOFTNPU_DEVICES");
     const char *platform = variable("SOFTNPU_PLATFORM");
+    const char *strides = variable("SOFTNPU_STRIDES");
 
     /* Copied: a later setenv() of the program may move or free what getenv() gave. */
     the_config.trace = variable("SOFTNPU_TRACE") ? strdup(variable("SOFTNPU_TRACE")) : NULL;
@@ -28,6 +29,7 @@ static void read_environment(void)
     the_config.delay_us = delay ? strtoull(delay, NULL, 10) : 0;
     the_config.has_npu = !devices || strstr(devices, "npu");
     the_config.has_gpu = devices && strstr(devices, "gpu");
+    the_config.has_strides = strides && strcmp(strides, "0") != 0;
     the_config.platform = platform ? (unsigned)strtoul(platform, NULL, 10) : 4000;
 }
 

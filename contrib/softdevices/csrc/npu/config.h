@@ -15,6 +15,8 @@
  *                       software GPU has memory and copies and no kernels: it is there for code
  *                       that must distinguish two devices
  *   SOFTNPU_PLATFORM    which NPU is played: 3720, 4000 (default), 5010 or 5020
+ *   SOFTNPU_STRIDES     "1": the graph extension has version 1.15, and graphs take arguments whose
+ *                       elements lie apart, as those do that were compiled for it
  *   SOFTNPU_OPENVINO_C  the path of libopenvino_c.so, for processes that have not loaded OpenVINO
  *                       themselves; where they have, the library beside theirs is taken
  */
@@ -29,6 +31,7 @@ struct config {
     bool has_npu;
     bool has_gpu;
     unsigned platform;
+    bool has_strides;
     const char *openvino_c; /* NULL: not given */
 };
 

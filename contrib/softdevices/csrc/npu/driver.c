@@ -14,7 +14,7 @@ static const uint8_t npu_driver_uuid[ZE_MAX_DRIVER_UUID_SIZE] = {
 static const uint8_t gpu_driver_uuid[] = "samebytes-gpu-dr";
 
 static const ze_driver_extension_properties_t npu_extensions[] = {
-    {"ZE_extension_graph", GRAPH_EXTENSION_VERSION},
+    {"ZE_extension_graph", GRAPH_EXTENSION_VERSION}, /* the first: see below */
     {"ZE_extension_command_queue_npu", ZE_MAKE_VERSION(1, 0)},
     {"ZE_extension_profiling_data", ZE_MAKE_VERSION(1, 0)},
     /* With it OpenVINO's plugin hands the tensors' own pointers to a recorded command list. */
@@ -123,6 +123,8 @@ ze_result_t zeDriverGetExtensionProperties(ze_driver_handle_t handle, uint32_t *
     if (*count > number)
         *count = number;
     memcpy(extensions, available, *count * sizeof *extensions);
+    if (npu)
+        extensions[0].version = graph_extension_version();
     return ZE_RESULT_SUCCESS;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Using a graph: its arguments, and running it. */
 #include "graph_object.h"
+#include "graph_strides.h"
 #include "memory.h"
 #include "profiling.h"
 #include "trace.h"
@@ -26,31 +27,43 @@ const uint8_t *graph_binary(const struct graph *graph, size_t *size)
     return graph->binary;
 }
 
-bool graph_accepts(const struct graph *graph, size_t index, const void *pointer)
+struct graph_value graph_value(const void *pointer, const struct graph_value_strides *strides)
 {
-    return index < graph->count &&
-           memory_is_known(graph->context, pointer, graph->arguments[index].size);
+    struct graph_value value = {.pointer = pointer, .has_strides = strides != NULL};
+    if (strides)
+        memcpy(value.strides, strides->strides, sizeof value.strides);
+    return value;
 }
 
-ze_result_t graph_set(struct graph *graph, size_t index, const void *pointer)
+bool graph_accepts(const struct graph *graph, size_t index, const struct graph_value *value)
 {
-    if (!graph_accepts(graph, index, pointer))
+    const size_t extent =
+        index < graph->count ? graph_strides_extent(&graph->arguments[index], value) : 0;
+    if (index >= graph->count || (value->has_strides && !extent))
+        return false;
+    return memory_is_known(graph->context, value->pointer, extent);
+}
+
+ze_result_t graph_set(struct graph *graph, size_t index, const struct graph_value *value)
+{
+    if (!graph_accepts(graph, index, value))
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     pthread_mutex_lock(&graph->mutex);
-    graph->values[index] = pointer;
+    graph->values[index] = *value;
     pthread_mutex_unlock(&graph->mutex);
-    trace("graph_argument_set graph=%p index=%zu pointer=%p", (void *)graph, index, pointer);
+    trace("graph_argument_set graph=%p index=%zu pointer=%p%s", (void *)graph, index,
+          value->pointer, value->has_strides ? " strides=1" : "");
     return ZE_RESULT_SUCCESS;
 }
 
-const void **graph_arguments(struct graph *graph)
+struct graph_value *graph_arguments(struct graph *graph)
 {
-    const void **copy = malloc((graph->count + 1) * sizeof *copy);
+    struct graph_value *copy = malloc((graph->count + 1) * sizeof *copy);
     bool is_complete = copy != NULL;
     pthread_mutex_lock(&graph->mutex);
     for (size_t i = 0; i < graph->count && is_complete; i++) {
         copy[i] = graph->values[i];
-        is_complete = copy[i] != NULL;
+        is_complete = copy[i].pointer != NULL;
     }
     pthread_mutex_unlock(&graph->mutex);
     if (is_complete)
@@ -124,18 +137,45 @@ static int infer(struct graph *graph, const void *const *arguments)
     return status;
 }
 
-static void trace_run(const struct graph *graph, const void *const *arguments, ze_result_t result)
+static void trace_run(const struct graph *graph, const struct graph_value *values,
+                      ze_result_t result)
 {
     char list[8192] = "";
     if (!trace_is_on())
         return;
     for (size_t i = 0, used = 0; i < graph->count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%p", i ? "," : "",
-                                 arguments[i]);
+                                 values[i].pointer);
     trace("graph_execute graph=%p arguments=%s result=0x%x", (void *)graph, list, result);
 }
 
-ze_result_t graph_run(struct graph *graph, const void *const *arguments,
+/* Infer on the memory of the values; that of one with strides is gathered and scattered. */
+static ze_result_t infer_values(struct graph *graph, const struct graph_value *values)
+{
+    const void **arguments = calloc(graph->count + 1, sizeof *arguments);
+    bool has_memory = arguments != NULL;
+    ze_result_t result = ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    for (size_t i = 0; i < graph->count && has_memory; i++) {
+        const struct graph_argument *argument = &graph->arguments[i];
+        arguments[i] = values[i].has_strides ? malloc(argument->size + 1) : values[i].pointer;
+        has_memory = arguments[i] != NULL;
+        if (has_memory && values[i].has_strides && argument->is_input)
+            graph_strides_gather(argument, &values[i], (void *)arguments[i]);
+    }
+    if (has_memory)
+        result = infer(graph, arguments) ? ZE_RESULT_ERROR_UNKNOWN : ZE_RESULT_SUCCESS;
+    for (size_t i = 0; i < graph->count && arguments; i++) {
+        if (!values[i].has_strides)
+            continue;
+        if (result == ZE_RESULT_SUCCESS && !graph->arguments[i].is_input)
+            graph_strides_scatter(&graph->arguments[i], &values[i], arguments[i]);
+        free((void *)arguments[i]);
+    }
+    free(arguments);
+    return result;
+}
+
+ze_result_t graph_run(struct graph *graph, const struct graph_value *values,
                       struct profiling_query *query)
 {
     struct allocation **pinned = calloc(graph->count + 1, sizeof *pinned);
@@ -143,20 +183,20 @@ ze_result_t graph_run(struct graph *graph, const void *const *arguments,
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     ze_result_t result = ZE_RESULT_SUCCESS;
     for (size_t i = 0; i < graph->count && result == ZE_RESULT_SUCCESS; i++) {
-        pinned[i] = memory_pin(graph->context, arguments[i], graph->arguments[i].size);
+        pinned[i] = memory_pin(graph->context, values[i].pointer,
+                               graph_strides_extent(&graph->arguments[i], &values[i]));
         if (!pinned[i])
             result = ZE_RESULT_ERROR_DEVICE_LOST; /* freed since: hardware faults there */
     }
     if (result == ZE_RESULT_SUCCESS) {
         pthread_mutex_lock(&graph->running);
         const uint64_t start_ns = now_ns();
-        if (infer(graph, arguments))
-            result = ZE_RESULT_ERROR_UNKNOWN;
-        else if (query)
+        result = infer_values(graph, values);
+        if (result == ZE_RESULT_SUCCESS && query)
             profiling_query_fill(query, graph_layers(graph, start_ns));
         pthread_mutex_unlock(&graph->running);
     }
-    trace_run(graph, arguments, result);
+    trace_run(graph, values, result);
     for (size_t i = 0; i < graph->count; i++)
         allocation_unpin(pinned[i]);
     free(pinned);

@@ -32,6 +32,13 @@ struct graph_argument {
     size_t size; /* in bytes */
 };
 
+/* What an argument is set to. */
+struct graph_value {
+    const void *pointer;
+    bool has_strides;
+    uint32_t strides[GRAPH_PROPERTIES_RANK]; /* graph_strides.c */
+};
+
 /*
  * Compile the model in `input`, a container or a binary of ours (container.h), which is copied;
  * with `has_counters` so that the times of its layers can be asked for. What goes wrong is written
@@ -52,15 +59,18 @@ const struct graph_argument *graph_argument(const struct graph *graph, size_t in
 /* The exported form; belongs to the graph. */
 const uint8_t *graph_binary(const struct graph *graph, size_t *size);
 
-/* Whether `pointer` is memory of the graph's context with room for the argument. */
-bool graph_accepts(const struct graph *graph, size_t index, const void *pointer);
+/* The value of a pointer with strides, or with NULL those of a dense argument. */
+struct graph_value graph_value(const void *pointer, const struct graph_value_strides *strides);
+
+/* Whether the value is memory of the graph's context with room for the argument. */
+bool graph_accepts(const struct graph *graph, size_t index, const struct graph_value *value);
 
 /* Set an argument for the next graph_arguments(). */
-ze_result_t graph_set(struct graph *graph, size_t index, const void *pointer);
+ze_result_t graph_set(struct graph *graph, size_t index, const struct graph_value *value);
 
 /* A copy of the arguments set now, to be freed; NULL if one is missing, or without memory. */
-const void **graph_arguments(struct graph *graph);
+struct graph_value *graph_arguments(struct graph *graph);
 
 /* Run it; `query`, if it is not NULL, gets the times of the layers. */
-ze_result_t graph_run(struct graph *graph, const void *const *arguments,
+ze_result_t graph_run(struct graph *graph, const struct graph_value *values,
                       struct profiling_query *query);

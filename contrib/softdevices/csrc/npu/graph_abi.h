@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The structures of the NPU's graph extension, version 1.12, which no header package has.
+ * The structures of the NPU's graph extension, version 1.15, which no header package has.
  * Source: ze_graph_ext.h of https://github.com/intel/level-zero-npu-extensions; each comment names
  * the structure there. tests/npu/c checks the sizes.
  */
 #pragma once
 
 #include <level_zero/ze_api.h>
+#include <stdbool.h>
 
 #define GRAPH_EXTENSION_VERSION ZE_MAKE_VERSION(1, 12)
+#define GRAPH_EXTENSION_WITH_STRIDES ZE_MAKE_VERSION(1, 15)
 
 #define GRAPH_NAME_SIZE 256      /* ZE_MAX_GRAPH_ARGUMENT_NAME */
 #define GRAPH_LAYER_TYPE_SIZE 50 /* ZE_MAX_GRAPH_PROFILING_LAYER_TYPE */
@@ -90,6 +92,34 @@ struct graph_argument_properties {
     char friendly_name[GRAPH_NAME_SIZE];
     char tensor_names[GRAPH_TENSOR_NAMES][GRAPH_NAME_SIZE];
     uint32_t tensor_name_count;
+};
+
+/* ze_structure_type_graph_ext_t, of what follows */
+enum {
+    GRAPH_STYPE_PROPERTY_STRIDES = 0x9,
+    GRAPH_STYPE_VALUE_TENSOR = 0xa,
+    GRAPH_STYPE_VALUE_STRIDES = 0xb,
+};
+
+/* ze_graph_argument_property_strides_t, after the properties of an argument */
+struct graph_property_strides {
+    uint32_t stype;
+    void *next;
+    bool supported;
+};
+
+/* ze_graph_argument_value_tensor_t */
+struct graph_value_tensor {
+    uint32_t stype;
+    const void *next;
+    const void *tensor;
+};
+
+/* ze_graph_argument_value_strides_t */
+struct graph_value_strides {
+    uint32_t stype;
+    const void *next;
+    uint32_t strides[GRAPH_PROPERTIES_RANK];
 };
 
 /* ze_graph_argument_metadata_t */

@@ -3,6 +3,7 @@
 #include "graph_extension.h"
 
 #include "command_list.h"
+#include "config.h"
 #include "graph.h"
 #include "graph_extension_arguments.h"
 #include "graph_query.h"
@@ -155,8 +156,28 @@ static ze_result_t get_properties_3(graph_handle handle, struct graph_properties
 
 static ze_result_t set_argument(graph_handle handle, uint32_t index, const void *value)
 {
+    const struct graph_value dense = graph_value(value, NULL);
     HELD struct graph *graph = object_get(handle, OBJECT_GRAPH);
-    return graph ? graph_set(graph, index, value) : object_missing(handle);
+    return graph ? graph_set(graph, index, &dense) : object_missing(handle);
+}
+
+/* Version 1.15: a chain of the memory and, where its elements lie apart, the strides. */
+static ze_result_t set_argument_2(graph_handle handle, uint32_t index,
+                                  const struct graph_value_tensor *chain)
+{
+    const void *memory = NULL;
+    const struct graph_value_strides *strides = NULL;
+    for (const struct graph_value_tensor *one = chain; one; one = one->next) {
+        if (one->stype == GRAPH_STYPE_VALUE_TENSOR)
+            memory = one->tensor;
+        else if (one->stype == GRAPH_STYPE_VALUE_STRIDES)
+            strides = (const void *)one;
+        else
+            return ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION;
+    }
+    const struct graph_value value = graph_value(memory, strides);
+    HELD struct graph *graph = object_get(handle, OBJECT_GRAPH);
+    return graph ? graph_set(graph, index, &value) : object_missing(handle);
 }
 
 /* Nothing is to be loaded onto a device, by a command list (old) or directly (1.8). */
@@ -187,7 +208,7 @@ static ze_result_t append_execute(ze_command_list_handle_t list, graph_handle ha
     if (profiling && !query)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     /* Captured now: the same graph is recorded for other requests with other arguments. */
-    const void **arguments = graph_arguments(graph);
+    struct graph_value *arguments = graph_arguments(graph);
     if (!arguments)
         return ZE_RESULT_ERROR_UNINITIALIZED;
     struct command command = {
@@ -233,7 +254,7 @@ static ze_result_t get_device_properties(ze_device_handle_t handle,
         return object_missing(handle);
     if (!properties)
         return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-    properties->extension_version = GRAPH_EXTENSION_VERSION;
+    properties->extension_version = graph_extension_version();
     properties->compiler = (struct graph_compiler_version){7, 0};
     properties->formats = GRAPH_FORMAT_NATIVE | GRAPH_FORMAT_IR;
     properties->largest_opset = 16;
@@ -339,7 +360,13 @@ static const void *const table[] = {
     /* 1.11 */ (const void *)get_options, (const void *)is_option_supported,
     /* 1.12 */ (const void *)create_with_log, (const void *)get_properties_3,
     (const void *)log_get_string, (const void *)log_destroy,
+    /* 1.15 */ (const void *)set_argument_2,
 };
+
+uint32_t graph_extension_version(void)
+{
+    return config()->has_strides ? GRAPH_EXTENSION_WITH_STRIDES : GRAPH_EXTENSION_VERSION;
+}
 
 const void *graph_extension_table(void)
 {

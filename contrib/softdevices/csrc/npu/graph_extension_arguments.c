@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part of the graph extension that describes a graph's arguments. */
 #include "graph_extension_arguments.h"
+#include "config.h"
 
 #include <stdio.h>
 
@@ -63,6 +64,12 @@ ze_result_t graph_get_argument_3(struct graph *handle, uint32_t index,
     result = graph_get_argument_2(handle, index, out);
     if (result != ZE_RESULT_SUCCESS)
         return result;
+    /* Callers of versions before 1.15 leave `next` as it is. */
+    struct graph_property_strides *more = config()->has_strides ? out->next : NULL;
+    for (; more; more = more->next)
+        if (more->stype == GRAPH_STYPE_PROPERTY_STRIDES)
+            more->supported =
+                argument->type->bits % 8 == 0 && argument->rank <= GRAPH_PROPERTIES_RANK;
     out->rank = (uint32_t)argument->rank;
     copy_name(out->friendly_name, argument->port.name);
     for (size_t i = 0; i < argument->port.tensor_name_count; i++)

@@ -16,7 +16,7 @@ struct graph {
     pthread_mutex_t running; /* the device runs one inference of a graph at a time */
     void *request;
     pthread_mutex_t mutex; /* of the values */
-    const void **values;
+    struct graph_value *values;
     void **staging; /* of the states' outputs, see bind() */
     struct graph_argument *arguments;
     size_t count;

@@ -27,20 +27,30 @@ ze_result_t softnpu_list_get_next_command_id(ze_command_list_handle_t handle,
 
 /* The mutex of the list is held. */
 static ze_result_t change(struct command_list *list,
-                          const struct softnpu_mutable_graph_argument *change)
+                          const struct softnpu_mutable_graph_argument *change,
+                          const struct graph_value_strides *strides)
 {
+    const struct graph_value value = graph_value(change->value, strides);
     for (size_t i = 0; i < list->recorded.count; i++) {
         struct command *command = &list->recorded.items[i];
         if (command->kind != COMMAND_GRAPH || command->id != change->command)
             continue;
-        if (!graph_accepts(command->graph, change->argument, change->value))
+        if (!graph_accepts(command->graph, change->argument, &value))
             return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-        command->arguments[change->argument] = change->value;
+        command->arguments[change->argument] = value;
         trace("graph_argument_change graph=%p list=%p index=%u pointer=%p", (void *)command->graph,
               (void *)list, change->argument, change->value);
         return ZE_RESULT_SUCCESS;
     }
     return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+/* The strides that follow an argument in the chain, or NULL. */
+static const struct graph_value_strides *
+strides_after(const struct softnpu_mutable_graph_argument *change)
+{
+    const struct softnpu_mutable_graph_argument *next = change->next;
+    return next && next->stype == GRAPH_STYPE_VALUE_STRIDES ? (const void *)next : NULL;
 }
 
 ze_result_t softnpu_list_update_mutable_commands(ze_command_list_handle_t handle,
@@ -57,7 +67,9 @@ ze_result_t softnpu_list_update_mutable_commands(ze_command_list_handle_t handle
     while (next && result == ZE_RESULT_SUCCESS) {
         if (next->stype == SOFTNPU_STYPE_MUTABLE_GRAPH_ARGUMENT ||
             next->stype == DEPRECATED_STYPE_MUTABLE_GRAPH_ARGUMENT)
-            result = change(list, next);
+            result = change(list, next, strides_after(next));
+        else if (next->stype == GRAPH_STYPE_VALUE_STRIDES)
+            ; /* of the argument before it */
         else
             result = ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
         next = next->next;

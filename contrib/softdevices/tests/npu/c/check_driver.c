@@ -25,6 +25,9 @@ _Static_assert(sizeof(struct graph_properties) == 32, "ze_graph_properties_3_t")
 _Static_assert(sizeof(struct graph_argument_properties) == 8776,
                "ze_graph_argument_properties_3_t");
 _Static_assert(sizeof(struct graph_argument_metadata) == 8800, "ze_graph_argument_metadata_t");
+_Static_assert(sizeof(struct graph_property_strides) == 24, "ze_graph_argument_property_strides_t");
+_Static_assert(sizeof(struct graph_value_tensor) == 24, "ze_graph_argument_value_tensor_t");
+_Static_assert(sizeof(struct graph_value_strides) == 40, "ze_graph_argument_value_strides_t");
 _Static_assert(sizeof(struct graph_profiling_properties) == 24,
                "ze_device_profiling_data_properties_t");
 _Static_assert(sizeof(struct graph_profiling_layer) == 368, "ze_profiling_layer_info");
