@@ -47,6 +47,16 @@ def test_missing_devices(compile_for: Callable[[str], Any], device: str) -> None
     assert str(missing.value).count("For tests without one") == 1
 
 
+@pytest.mark.parametrize("compiler", [None, "DRIVER", "PLUGIN", "PREFER_PLUGIN"])
+def test_compiling_for_an_npu_that_is_not_there(compiler: str | None) -> None:
+    """OpenVINO's own errors speak of libraries and versions; the platform could be compiled for."""
+    if "NPU" in openvino.Core().available_devices:
+        pytest.skip("there is an NPU here")
+    config = {"NPU_PLATFORM": "4000"} | ({"NPU_COMPILER_TYPE": compiler} if compiler else {})
+    with pytest.raises(MissingDependencyError, match="an NPU that OpenVINO can use is missing"):
+        compile_model(echo(), "NPU", config)
+
+
 @pytest.mark.parametrize(("device", "meant"), [("gpu", "GPU"), ("cpu", "CPU"), ("NPV", "NPU")])
 @pytest.mark.parametrize(
     "compile_for",
