@@ -182,6 +182,7 @@ STRUCK_TOO: dict[str, Callable[[], Operation]] = {
     "allocate ffmpeg:VAAPI": partial(_allocate, "ffmpeg:VAAPI"),
     "descriptors dma": _pass_on_descriptors,
     "copy cpu -> vaapi": partial(_copy, "cpu", "vaapi"),
+    "copy cpu -> opencv_umat": partial(_copy, "cpu", "opencv_umat"),
 }
 """More that is struck at random moments: imports of new memory, which OPERATIONS finds in caches
 after the first time, and others that reach more sites."""

@@ -45,6 +45,7 @@ def test_each_native_call_may_fail(name: str) -> None:
         "map vaapi",
         "dma -> opencl",
         "vaapi -> openvino:GPU",
+        "copy cpu -> opencv_umat",
         "ring",
         "pool",
         "pipeline",

@@ -9,7 +9,7 @@ import cv2
 
 from samebytes import Context, Device, TensorInfo
 from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameError
-from samebytes.plugins import intern
+from samebytes.plugins import deferred, intern
 
 from ._umat_layout import mat_type
 from ._umat_tensor import UMatStorage, UMatTensor
@@ -81,7 +81,8 @@ class UMatContext(Context[UMatTensor]):
             raise LayoutError(f"a UMat has rows, columns and optional channels, not shape {shape}")
         channels = info.shape[2] if info.ndim == 3 else 1
         rows, columns = info.shape[:2]
-        native = cv2.UMat(rows, columns, mat_type(info.dtype, channels))
+        with deferred():  # as CpuToUMat
+            native = cv2.UMat(rows, columns, mat_type(info.dtype, channels))
         return UMatTensor.borrowed(native, self, keep=UMatStorage(native), info=info)
 
 

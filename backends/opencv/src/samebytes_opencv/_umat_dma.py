@@ -15,7 +15,7 @@ import cv2
 
 from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
-from samebytes.plugins import ImportCache, Refused, memory_size
+from samebytes.plugins import ImportCache, Refused, deferred, memory_size
 
 from ._layout import why_not
 from ._umat_layout import mat_type
@@ -98,7 +98,8 @@ def _imported(fd: int, offset: int, info: TensorInfo, keep: Storage) -> _Importe
             "part of one that begins with the memory, as OpenCV needs it"
         )
     whole = ocl.createUMatFromDmaBuf(fd, memory_size(fd), step, row + rows, column + columns, kind)
-    part = cv2.UMat(whole, [row, row + rows], [column, column + columns])
+    with deferred():  # as CpuToUMat
+        part = cv2.UMat(whole, [row, row + rows], [column, column + columns])
     return _ImportedUMat(whole, part, keep)
 
 

@@ -11,6 +11,7 @@ import cv2
 
 from samebytes import DType, TensorInfo, dtype
 from samebytes.errors import LayoutError
+from samebytes.plugins import deferred
 
 from ._umat_abi import POINTER_AT, UMatHeader4, UMatHeader5
 
@@ -91,8 +92,9 @@ def _header(native: Any) -> UMatHeader4 | UMatHeader5:
 @cache
 def _is_known() -> bool:
     """True if a UMat of a known layout reads as such; nothing else vouches for the header."""
-    whole = cv2.UMat(5, 7, mat_type(dtype("uint16"), 3))
-    part = cv2.UMat(whole, [1, 4], [2, 6])
+    with deferred():  # as CpuToUMat
+        whole = cv2.UMat(5, 7, mat_type(dtype("uint16"), 3))
+        part = cv2.UMat(whole, [1, 4], [2, 6])
     for native, rows, cols, offset in ((whole, 5, 7, 0), (part, 3, 4, 54)):
         header = _header(native)
         found = (header.dims, header.rows, header.cols, header.offset, *header.step)

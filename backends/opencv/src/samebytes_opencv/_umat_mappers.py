@@ -8,7 +8,7 @@ from typing import Any
 import cv2
 
 from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
-from samebytes.plugins import Refused, ordering_queue
+from samebytes.plugins import Refused, deferred, ordering_queue
 
 from ._layout import why_not
 from ._umat_layout import mat_type, umat_layout
@@ -66,7 +66,8 @@ class CpuToUMat(MemoryMapper):
         if info.ndim not in (2, 3):
             raise Refused(f"a UMat has rows, columns and optional channels, not shape {info.shape}")
         mat_type(info.dtype, 1)
-        native = cv2.UMat(item.native)
+        with deferred():  # a signal handler that raises in there ends the process: OpenCV 5.0.0
+            native = cv2.UMat(item.native)
         # OpenCV's blocking writes are those of the driver, which may return early.
         cv2.ocl.finish()
         return native, TensorInfo(info.dtype, info.shape), UMatStorage(native)
