@@ -68,9 +68,9 @@ def main() -> None:
         _write(target / "demo.png", _first_row(made.with_suffix(".png")))
         make_street(folder / "street.mp4")
         _write(target / "street.png", _sheet(street_with_boxes(folder / "street.mp4"), _STREET))
+        _write_terminals(target, folder)
         notebook = photographed(as_page(executed(CELLS, folder)), folder)
         _write(target / "notebook.png", notebook)
-        _write_terminals(target, folder)
 
 
 def _write_terminals(target: Path, folder: Path) -> None:

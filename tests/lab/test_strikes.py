@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -30,14 +30,17 @@ def test_the_cpus_access_is_struck(capfd: pytest.CaptureFixture[str]) -> None:
     """Nothing is lost, held or wrong afterwards. What leaks ends with the child."""
     seconds = os.environ.get("SAMEBYTES_STRIKE_SECONDS", "6")
     aimed_at = {name: 0 if name in (_BEGIN, _END) else 10**6 for name in names_of_sites()}
-    command = [sys.executable, "-m", "tests.faults", "--strike", "map dma", "--random", seconds]
-    command += ["--seed", str(random.randrange(10**6)), "--before", json.dumps(aimed_at)]
-    child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert not child.returncode, f"{command}\n{child.stdout}\n{child.stderr}"
-    found = json.loads(child.stdout)
-    with capfd.disabled():
-        sys.stdout.write(
-            f"{found['strikes']} strikes, {found['leaked']} leaked: {found['sites']}\n"
-        )
-    assert found["sites"][_BEGIN]
-    assert found["sites"][_END]
+    struck = Counter[str]()
+    for seed in range(5):  # in one of five runs calls fail besides, and a guest may be slow
+        command = [sys.executable, "-m", "tests.faults", "--strike", "map dma", "--random", seconds]
+        command += ["--seed", str(seed), "--before", json.dumps(aimed_at)]
+        child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert not child.returncode, f"{command}\n{child.stdout}\n{child.stderr}"
+        (said,) = [line for line in child.stdout.splitlines() if line.startswith('{"name"')]
+        found = json.loads(said)
+        struck.update(found["sites"])
+        with capfd.disabled():
+            sys.stdout.write(f"{found['strikes']} strikes, {found['leaked']} leaked: {struck}\n")
+        if struck[_BEGIN] and struck[_END]:
+            return
+    pytest.fail(f"not struck: {struck}")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import subprocess
 import sys
 import weakref
@@ -297,9 +298,10 @@ class _Uploading(SoftwareDecoding):
 
     def __init__(self) -> None:
         super().__init__("for a test")
-        device = sb.context("ffmpeg:CUDA")
-        assert isinstance(device, HardwareDevice)
-        pool = device.pool("NV12", *SIZE)
+        shared = sb.context("ffmpeg:CUDA")
+        assert isinstance(shared, HardwareDevice)
+        # A device of its own: whoever holds the one that all share holds that context, too.
+        pool = type(shared)._opened_on(PYAV, None).pool("NV12", *SIZE)
         self._frames = [pool.get() for _ in range(FRAMES)]
 
     def decoder(self, stream: Any, threads: int) -> Decoder:
@@ -340,3 +342,5 @@ def test_the_context_lasts_from_frame_to_frame(tmp_path: Path) -> None:
         assert context() is not None
     finally:
         source.close()
+    gc.collect()
+    assert context() is None

@@ -193,7 +193,8 @@ def _framed(
             level, make = _find_wrap(native)
         if level != "frame":
             for part in given_parts(native):
-                wrap(part)  # says so where it is not an array
+                if not isinstance(part, Tensor | Frame):
+                    wrap(part)  # says so where it is not an array
             raise UnsupportedObjectError(
                 f"a {type(native).__name__} does not say what its image format is: pass format=, "
                 'for instance samebytes.frame(array, format="BGR")'

@@ -24,6 +24,7 @@ from samebytes.testing import (
     missing_device,
     run_program,
 )
+from samebytes.testing._first import _place_of
 
 
 class Owner:
@@ -161,3 +162,9 @@ def test_suites_ask_both_ends_for_what_they_need(tmp_path: Path) -> None:
     )
     assert status == pytest.ExitCode.TESTS_FAILED
     assert {*set_ups.failed} == {"TestOf", "TestFrom", "TestTo"}
+
+
+def test_a_cause_without_a_line_is_not_where_something_broke() -> None:
+    with pytest.raises(ValueError, match="boom") as caught:
+        raise ValueError("boom") from RuntimeError
+    assert _place_of(caught.value).endswith(": ValueError: boom")

@@ -219,7 +219,7 @@ def test_more_releases_than_the_queue_of_python_has_room_for(lender: Lender) -> 
 
 
 _WATCHED = """
-import cProfile, ctypes, os, signal, sys, threading
+import cProfile, ctypes, os, random, signal, sys, threading
 from functools import partial
 from operator import call
 from samebytes._core.owner import loans
@@ -231,13 +231,15 @@ add.restype, add.argtypes = ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)
 class Held:
     pass
 
+def several_at_once():
+    set(map(call, [partial(add, loans._NOTIFY[1], 0x77)] * 5))
+
 def sweeps():
-    # Something to look at, and several calls queued at once.
     for _ in range(3):
         swept = []
         held = Held()
         loans.Loan.keep_while(lambda _: bool(swept.append(1)), held)
-        set(map(call, [partial(add, loans._NOTIFY[1], 0x77)] * 5))
+        several_at_once()
         del held
         for _ in range(100):
             pass
@@ -250,22 +252,57 @@ def watched():
     profile.disable()
     names = {entry.code.co_name for entry in profile.getstats() if hasattr(entry.code, "co_name")}
     assert "sweeps" in names, names
-    sys.settrace(lambda *_: None)
+    traced = []
+    sys.settrace(lambda frame, *_: traced.append(frame.f_code.co_name))
     sweeps()
     sys.settrace(None)
+    assert "sweeps" in traced and "several_at_once" in traced, traced
 
 def fork():
+    # Calls are queued in the child while its functions of os.register_at_fork run.
+    profile = cProfile.Profile()
+    profile.enable()
+    several_at_once()
     child = os.fork()
-    if not child:
-        signal.alarm(20)
+    profile.disable()
+    if child:
+        ends.append(os.waitpid(child, 0)[1])
+        return
+    signal.alarm(20)
+    ended = 1
+    try:
         watched()
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
+        ended = 0
+    finally:
+        os._exit(ended)
+
+def raised():
+    # As by a signal handler, in the sweep or just before it.
+    def raises(_):
+        raise KeyboardInterrupt
+    loans.Loan.keep_while(lambda _: True, Held())
+    key, (held, _) = loans._kept.popitem()
+    loans._kept[key] = held, raises
+    kept = None
+    try:
+        several_at_once()
+        for _ in range(100):
+            pass
+    except KeyboardInterrupt as error:
+        kept = error
+    assert kept, "nothing was raised"
+    loans._kept.clear()
+    watched()
 
 watched()
+ends = []
 forking = threading.Thread(target=fork)  # in the child it is the main thread
 forking.start()
+while forking.is_alive():
+    signal.sigtimedwait([], 0.01)  # the queue waits for the main thread
 forking.join()
+assert ends == [0], ends
+raised()
 """
 
 

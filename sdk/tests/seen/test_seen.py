@@ -18,7 +18,7 @@ import samebytes.elements as el
 from samebytes._seen.picture import LONGEST, png
 from samebytes._seen.text import Explanation, counted, table_as_html
 from samebytes._stats import CopyCount
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import NegotiationError, UnsupportedObjectError
 
 
 def pixels_of(data: bytes) -> np.ndarray[Any, Any]:
@@ -192,6 +192,23 @@ def test_a_number_is_named_at_once(make: Any, native: Any) -> None:
 def test_what_shares_nothing_is_not_asked_for_a_format(native: Any) -> None:
     with pytest.raises(UnsupportedObjectError, match="does not share its memory"):
         sb.frame(native)
+
+
+def test_a_tensor_is_asked_for_a_format_whatever_it_is() -> None:
+    closed = sb.context("cpu").allocate((4, 4), "uint8")
+    closed.close()
+    for tensor in (closed, sb.context("cpu").allocate((4, 4), "int4")):
+        with pytest.raises(UnsupportedObjectError, match=r"pass format=, for instance"):
+            sb.frame(tensor)
+
+
+def test_an_array_of_texts_is_not_a_frame_of_an_element() -> None:
+    @el.transform
+    def words(_: Any) -> Any:
+        return np.array(["text"])
+
+    with pytest.raises(NegotiationError, match="it gave 'ndarray', no frame"):
+        list(el.Pipeline([sb.context("cpu").allocate_frame("GRAY8", 4, 4)], words()).start())
 
 
 def test_arrays_are_asked_for_a_format() -> None:

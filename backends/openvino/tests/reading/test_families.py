@@ -329,13 +329,40 @@ def test_another_number_of_labels_than_of_classes_is_refused(
 def test_labels_of_the_file_are_as_many_as_its_classes() -> None:
     """Of ImageNet's 1001 classes the first one is the background, and many lists leave it out."""
     scores = np.log(np.array([[0.1, 0.7, 0.2]]))
-    model = answering(scores, info={"model_type": "Classification", "labels": "cat dog"})
-    with pytest.raises(ParameterError, match=r"2 labels \(rt_info model_info\.labels\) for"):
+    model = answering(scores, info={"model_type": "Classification", "labels": "cat"})
+    with pytest.raises(ParameterError, match=r"1 labels \(rt_info model_info\.labels\) for"):
         found_by(model)
     (found,) = all_of(found_by(model, labels=("none", "cat", "dog")), Classification)
     assert found.label == "cat"
     (found,) = all_of(found_by(model, labels=()), Classification)
     assert found.label == "1"
+
+
+def test_model_api_has_other_first_where_a_label_is_missing() -> None:
+    scores = np.log(np.array([[0.1, 0.7, 0.2]]))
+    info = {"model_type": "Classification", "labels": "cat dog"}
+    frame = found_by(answering(scores, info=info))
+    assert [found.label for found in all_of(frame, Classification)] == ["cat"]
+    more = found_by(answering(scores, info={**info, "labels": "cat dog bird cow"}))
+    assert [found.label for found in all_of(more, Classification)] == ["dog"]
+    assert 'labels: "other" first' in frame.metadata["explained"]
+    with pytest.raises(ParameterError, match=r"2 labels \(labels=\) for outputs of 3 classes"):
+        found_by(answering(scores), family="classification", labels=("cat", "dog"))
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (1, 3, 1, 1)])
+def test_labels_of_classifiers_of_any_shape(shape: tuple[int, ...]) -> None:
+    scores = np.log(np.array([0.1, 0.7, 0.2])).reshape(shape)
+    frame = found_by(answering(scores), family="classification", labels=tuple("abc"))
+    assert [found.label for found in all_of(frame, Classification)] == ["b"]
+
+
+def test_paddles_characters_are_lines() -> None:
+    scores = np.log(np.array([[0.1, 0.7, 0.2]]))
+    model = answering(scores)
+    model.set_rt_info("text\ntitle\nfigure\n", ["framework", "character"])
+    frame = found_by(model, family="classification")
+    assert [found.label for found in all_of(frame, Classification)] == ["title"]
 
 
 def test_classes_that_rows_number_may_have_any_labels() -> None:

@@ -14,7 +14,13 @@ from .._core.memory.frame import Frame
 from .._core.owner.locks import Lock
 from .._counting import copied_here, moved_here
 from .._raising import throw
-from ..errors import CopyRequiredError, ElementError, NegotiationError, UnsupportedObjectError
+from ..errors import (
+    CopyRequiredError,
+    ElementError,
+    LayoutError,
+    NegotiationError,
+    UnsupportedObjectError,
+)
 from ._channel import Stopped
 from ._copying import make_writable, own_copy
 from ._current import CURRENT, is_stopping
@@ -406,7 +412,7 @@ def wrapped(given: Any, name: str) -> Frame:
         return given
     try:
         return wrapped_frame(given)
-    except UnsupportedObjectError as error:
+    except (LayoutError, UnsupportedObjectError) as error:
         raise NegotiationError(
             name, f"it gave {type(given).__name__!r}, no frame: {error}"
         ) from None

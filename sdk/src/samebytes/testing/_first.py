@@ -53,7 +53,7 @@ class TriedFirst:
 
 def _place_of(error: BaseException) -> str:
     """The line that raised the first of the exceptions which led to this one, and its words."""
-    while error.__cause__ is not None:
-        error = error.__cause__
+    while (cause := error.__cause__) is not None and cause.__traceback__ is not None:
+        error = cause  # one that was only made, as by `raise ... from RuntimeError`, has no line
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{last.filename}:{last.lineno}: {type(error).__name__}: {error}"

@@ -95,7 +95,7 @@ def _ultralytics(card: Card, said: dict[str, Any], place: str) -> None:
         "kpt_shape": ("kpt_shape", _numbers),
         "imgsz": ("size", lambda v: tuple(reversed(_numbers(v)))),
         "names": ("labels", _labels),
-        "character": ("labels", lambda v: tuple(str(v).split("\n"))),  # PaddlePaddle's word
+        "character": ("labels", lambda v: tuple(str(v).splitlines())),  # PaddlePaddle's word
         "nms": ("nms", _truth),
     }
     _note(card, {**said, **_nested(said)}, words, place + " {}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ def _decoder(
         softmax = last.get_type_name() != "Softmax"
         if softmax:
             reading.lines.append("scores: by softmax, which the model has not at its end")
-        reading.classes = _count(shapes[0])
+        _count_scores(reading, shapes[0])
         return Scores(softmax)
     if family == "ssd":
         return DetectionOutput(limits)
@@ -259,13 +260,29 @@ def _fits(family: str, shapes: Sequence[tuple[int, ...]]) -> bool:
     if family == "ssd":
         return not shape or shape[-1] in (7, -1)
     if family == "classification":
-        return sum(length != 1 for length in shape) <= 1
+        return sum(length != 1 for length in shape[1:]) <= 1
     return family != "rtdetr" or (len(shape) == 3 and (shape[2] > 4 or shape[2] == -1))
 
 
 def _count(shape: tuple[int, ...], before: int = 0) -> int | None:
     """The classes at the end of rows, behind so many other values; None where that is open."""
     return shape[-1] - before if shape and shape[-1] > before else None
+
+
+def _count_scores(reading: Reading, shape: tuple[int, ...]) -> None:
+    """Note the classes of a classifier, whose scores are [1, classes] or [1, classes, 1, 1]."""
+    classes = prod(shape[1:] or shape)
+    if classes < 1:  # a length is open
+        return
+    labels = reading.settings["labels"]
+    # Model API takes its files so: one label may be missing, and others may be left over.
+    if reading.places["labels"] == "rt_info model_info.labels":
+        if classes == len(labels) + 1:
+            reading.settings["labels"] = ("other", *labels)
+            reading.lines.append('labels: "other" first, as Model API has it where one is missing')
+        if classes <= len(labels) + 1:
+            return
+    reading.classes = classes
 
 
 def _misfit(family: str, shapes: Sequence[tuple[int, ...]]) -> str:

@@ -30,9 +30,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from samebytes._untraced import UntracedCall
-
 from .handles import OwnedPointer, bindable
+from .untraced import UntracedCall
 
 __all__ = ["Lender", "Loan", "sweep_loans"]
 

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python code that may run as a pending call, whoever traces or profiles the main thread.
+
+Where a thread is traced or profiled (pdb, coverage, cProfile), CPython 3.11 begins each function by
+looking for pending calls, and looks again as long as there are any. While it runs one it runs no
+other. So a pending call that runs Python code hangs if another one was queued meanwhile
+(Python/ceval.c, DO_TRACING and handle_eval_breaker). There, nothing is traced in such code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterable
+from ctypes import c_void_p
+from functools import partial
+from itertools import product, starmap
+from operator import call, getitem
+from typing import Any
+
+from .handles import bindable
+
+__all__ = ["UntracedCall"]
+
+_api = ctypes.pythonapi
+
+
+class UntracedCall:
+    """The main thread calls the function when C asks whether this is true, and it is False.
+
+    Until the function begins, nothing but C code runs.
+
+    Args:
+        function: takes no arguments, and returns None. What it raises, asking raises.
+    """
+
+    def __new__(cls, function: Callable[[], None]) -> UntracedCall:
+        """An object of a class of its own, since C looks for such methods in the class."""
+        asked = partial(any, _untraced(function) if sys.version_info < (3, 12) else _each(function))
+        return super().__new__(type(cls.__name__, (cls,), {"__bool__": staticmethod(asked)}))
+
+
+def _iterated(make: Callable[[], Iterable[object]]) -> Any:
+    """An object whose every iteration is what a function of C makes."""
+    return type("_Iterated", (), {"__iter__": staticmethod(make)})()
+
+
+def _each(*functions: Callable[[], object]) -> Any:
+    return _iterated(partial(map, call, functions))
+
+
+def _untraced(function: Callable[[], None]) -> Any:
+    """Calls the function, with the tracing of the calling thread switched off."""
+    # PyThreadState_LeaveTracing is the finalizer of the state. What makes the two calls holds it,
+    # and ends with any(), whatever is raised on the way; the function is not given it.
+    state: Any = type("_ThreadState", (c_void_p,), {"__slots__": ()})
+    enter, leave = _api["PyThreadState_EnterTracing"], _api["PyThreadState_LeaveTracing"]
+    for switch in (enter, leave):
+        switch.restype, switch.argtypes = None, (state,)
+    state.__del__ = bindable(leave)
+    this_thread = _api["PyThreadState_Get"]
+    this_thread.restype = state
+    pairs = _iterated(partial(product, (enter, function), _each(this_thread)))
+    calls = _iterated(partial(map, getitem, pairs, (slice(2), slice(1))))
+    return _iterated(partial(starmap, call, calls))
