@@ -219,7 +219,7 @@ def test_more_releases_than_the_queue_of_python_has_room_for(lender: Lender) -> 
 
 
 _WATCHED = """
-import cProfile, ctypes, os, random, signal, sys, threading
+import cProfile, ctypes, gc, os, random, signal, sys, threading
 from functools import partial
 from operator import call
 from samebytes._core.owner import loans
@@ -295,6 +295,15 @@ def raised():
     watched()
 
 watched()
+gc.callbacks.append(lambda *_: None)  # as JAX and hypothesis do
+gc.set_threshold(1)
+watched()
+gc.set_threshold(700)
+assert gc.isenabled()
+gc.disable()
+sweeps()
+assert not gc.isenabled()
+gc.enable()
 ends = []
 forking = threading.Thread(target=fork)  # in the child it is the main thread
 forking.start()

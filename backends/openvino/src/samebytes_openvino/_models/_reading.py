@@ -260,7 +260,8 @@ def _fits(family: str, shapes: Sequence[tuple[int, ...]]) -> bool:
     if family == "ssd":
         return not shape or shape[-1] in (7, -1)
     if family == "classification":
-        return sum(length != 1 for length in shape[1:]) <= 1
+        batch = shape[:1] if len(shape) > 1 else ()
+        return set(batch) <= {1, -1} and sum(length != 1 for length in shape[1:]) <= 1
     return family != "rtdetr" or (len(shape) == 3 and (shape[2] > 4 or shape[2] == -1))
 
 
@@ -272,11 +273,11 @@ def _count(shape: tuple[int, ...], before: int = 0) -> int | None:
 def _count_scores(reading: Reading, shape: tuple[int, ...]) -> None:
     """Note the classes of a classifier, whose scores are [1, classes] or [1, classes, 1, 1]."""
     classes = prod(shape[1:] or shape)
-    if classes < 1:  # a length is open
+    if not shape or classes < 1:  # its rank or a length is open
         return
     labels = reading.settings["labels"]
     # Model API takes its files so: one label may be missing, and others may be left over.
-    if reading.places["labels"] == "rt_info model_info.labels":
+    if labels and reading.places["labels"] == "rt_info model_info.labels":
         if classes == len(labels) + 1:
             reading.settings["labels"] = ("other", *labels)
             reading.lines.append('labels: "other" first, as Model API has it where one is missing')

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterable
-from ctypes import c_void_p
+from ctypes import c_void_p, py_object
 from functools import partial
 from itertools import product, starmap
 from operator import call, getitem
@@ -31,13 +31,14 @@ class UntracedCall:
     Until the function begins, nothing but C code runs.
 
     Args:
-        function: takes no arguments, and returns None. What it raises, asking raises.
+        function: takes no arguments, and returns None. What it raises, asking raises, but for
+            StopIteration.
     """
 
     def __new__(cls, function: Callable[[], None]) -> UntracedCall:
         """An object of a class of its own, since C looks for such methods in the class."""
-        asked = partial(any, _untraced(function) if sys.version_info < (3, 12) else _each(function))
-        return super().__new__(type(cls.__name__, (cls,), {"__bool__": staticmethod(asked)}))
+        asked = _untraced(function) if sys.version_info < (3, 12) else staticmethod(_any(function))
+        return super().__new__(type(cls.__name__, (cls,), {"__bool__": asked}))
 
 
 def _iterated(make: Callable[[], Iterable[object]]) -> Any:
@@ -45,14 +46,14 @@ def _iterated(make: Callable[[], Iterable[object]]) -> Any:
     return type("_Iterated", (), {"__iter__": staticmethod(make)})()
 
 
-def _each(*functions: Callable[[], object]) -> Any:
-    return _iterated(partial(map, call, functions))
+def _any(*functions: Callable[[], object]) -> Callable[[], bool]:
+    return partial(any, _iterated(partial(map, call, functions)))
 
 
 def _untraced(function: Callable[[], None]) -> Any:
-    """Calls the function, with the tracing of the calling thread switched off."""
-    # PyThreadState_LeaveTracing is the finalizer of the state. What makes the two calls holds it,
-    # and ends with any(), whatever is raised on the way; the function is not given it.
+    """Makes the `__bool__` that calls the function with the thread's tracing switched off."""
+    # PyThreadState_LeaveTracing is the finalizer of the state. What makes the calls holds it, and
+    # ends with any(), whatever is raised on the way; the function is not given it.
     state: Any = type("_ThreadState", (c_void_p,), {"__slots__": ()})
     enter, leave = _api["PyThreadState_EnterTracing"], _api["PyThreadState_LeaveTracing"]
     for switch in (enter, leave):
@@ -60,6 +61,18 @@ def _untraced(function: Callable[[], None]) -> Any:
     state.__del__ = bindable(leave)
     this_thread = _api["PyThreadState_Get"]
     this_thread.restype = state
-    pairs = _iterated(partial(product, (enter, function), _each(this_thread)))
-    calls = _iterated(partial(map, getitem, pairs, (slice(2), slice(1))))
-    return _iterated(partial(starmap, call, calls))
+    # To make them may start the garbage collector, which runs Python code (finalizers, and
+    # callbacks such as those of JAX). So it is disabled as `__bool__` is looked up, and enabled
+    # again, if it was, when tracing is off.
+    disable, enable = _api["PyGC_Disable"], _api["PyGC_Enable"]
+    enable.restype = None
+
+    def calls(*steps: Any) -> Callable[[], bool]:
+        pairs = _iterated(partial(product, steps, _iterated(partial(map, call, (this_thread,)))))
+        given = slice(2), *[slice(1)] * (len(steps) - 1)
+        called = _iterated(partial(map, getitem, pairs, given))
+        return partial(any, _iterated(partial(starmap, call, called)))
+
+    disable.argtypes = (py_object,)  # it takes no argument, and ignores this one
+    disable.restype = (calls(enter, function), calls(enter, enable, function)).__getitem__
+    return property(disable)
