@@ -22,7 +22,10 @@ PAIRS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "external memory": (
         ("clEnqueueAcquireExternalMemObjectsKHR",), ("clEnqueueReleaseExternalMemObjectsKHR",)
     ),
-    "cl_command_queue": (("clCreateCommandQueueWithProperties",), ("clReleaseCommandQueue",)),
+    "cl_command_queue": (
+        ("clCreateCommandQueueWithProperties", "clCreateCommandQueue", "clRetainCommandQueue"),
+        ("clReleaseCommandQueue",),
+    ),
     "USM": (
         ("zeMemAllocHost", "zeMemAllocDevice", "zeMemAllocShared"), ("zeMemFree",)
     ),

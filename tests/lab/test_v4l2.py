@@ -471,7 +471,6 @@ def test_damaged_pictures_are_left_out(camera: Any) -> None:
     press(DAMAGE)
     frame = camera.start(2).read()
     assert camera.statistics.damaged == 1
-    assert frame.metadata["v4l2"]["sequence"] >= 1
     del frame
     assert camera.statistics.held == 0
 

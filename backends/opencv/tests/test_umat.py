@@ -19,6 +19,7 @@ from samebytes.errors import (
     ClosedError,
     CopyRequiredError,
     LayoutError,
+    NativeError,
     NoRouteError,
     UnknownNameError,
 )
@@ -165,3 +166,21 @@ except sb.errors.MissingDependencyError as error:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert "ocl-icd-libopencl1" in answer.stdout
+
+
+def test_a_call_of_opencl_that_fails_is_an_error_of_ours() -> None:
+    softdevices = pytest.importorskip(
+        "samebytes_softdevices", reason="missing package: samebytes-softdevices"
+    )
+    if "software" not in cv2.ocl.Device.getDefault().name():
+        pytest.skip("the calls of other devices are not counted")
+    memory = sb.tensor(image())
+    softdevices.fail_call("clEnqueueWriteBuffer")
+    try:
+        with pytest.raises(NativeError, match=r"cv2\.UMat failed") as caught:
+            memory.map("opencv_umat", copy=True)
+    finally:
+        softdevices.fail_call(None)
+    assert isinstance(caught.value.__cause__, cv2.error)
+    umat = memory.map("opencv_umat", copy=True)
+    np.testing.assert_array_equal(umat.map("cpu", copy=True).native, image())

@@ -12,7 +12,7 @@ from samebytes.errors import LayoutError, MissingDependencyError, UnknownNameErr
 from samebytes.plugins import deferred, intern
 
 from ._umat_layout import mat_type
-from ._umat_tensor import UMatStorage, UMatTensor
+from ._umat_tensor import UMatStorage, UMatTensor, in_our_words
 
 if TYPE_CHECKING:
     pass
@@ -81,7 +81,7 @@ class UMatContext(Context[UMatTensor]):
             raise LayoutError(f"a UMat has rows, columns and optional channels, not shape {shape}")
         channels = info.shape[2] if info.ndim == 3 else 1
         rows, columns = info.shape[:2]
-        with deferred():  # as CpuToUMat
+        with deferred(), in_our_words("cv2.UMat"):  # as CpuToUMat
             native = cv2.UMat(rows, columns, mat_type(info.dtype, channels))
         return UMatTensor.borrowed(native, self, keep=UMatStorage(native), info=info)
 

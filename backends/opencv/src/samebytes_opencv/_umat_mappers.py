@@ -12,7 +12,7 @@ from samebytes.plugins import Refused, deferred, ordering_queue
 
 from ._layout import why_not
 from ._umat_layout import mat_type, umat_layout
-from ._umat_tensor import UMatStorage, umat_of
+from ._umat_tensor import UMatStorage, in_our_words, umat_of
 
 __all__ = ["CpuToUMat", "OpenCLToUMat", "UMatToCpu"]
 
@@ -58,6 +58,7 @@ class CpuToUMat(MemoryMapper):
 
         Raises:
             Refused: no UMat can have that shape or those elements.
+            NativeError: a call of OpenCL fails.
         """
         info = item.info
         reason = why_not(info)
@@ -66,7 +67,8 @@ class CpuToUMat(MemoryMapper):
         if info.ndim not in (2, 3):
             raise Refused(f"a UMat has rows, columns and optional channels, not shape {info.shape}")
         mat_type(info.dtype, 1)
-        with deferred():  # a signal handler that raises in there ends the process: OpenCV 5.0.0
+        # A signal handler that raises in there ends the process: OpenCV 5.0.0.
+        with deferred(), in_our_words("cv2.UMat"):
             native = cv2.UMat(item.native)
         # OpenCV's blocking writes are those of the driver, which may return early.
         cv2.ocl.finish()
@@ -79,8 +81,13 @@ class UMatToCpu(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Tensor, access: Access) -> Connected:
-        """A new array with the UMat's values. get() waits for what OpenCV enqueued."""
-        array = item.native.get().reshape(item.info.shape)
+        """A new array with the UMat's values. get() waits for what OpenCV enqueued.
+
+        Raises:
+            NativeError: a call of OpenCL fails.
+        """
+        with in_our_words("cv2.UMat.get"):
+            array = item.native.get().reshape(item.info.shape)
         if access == "r":
             array.flags.writeable = False
         return array, None, None

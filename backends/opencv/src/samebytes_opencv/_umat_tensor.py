@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import cv2
 
 from samebytes import Storage, Tensor, TensorInfo
+from samebytes.errors import NativeError
 
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["UMatStorage", "UMatTensor", "umat_of"]
+__all__ = ["UMatStorage", "UMatTensor", "in_our_words", "umat_of"]
 
 _ACCESS_RW = 3 << 24
 """cv::ACCESS_RW, opencv2/core/mat.hpp."""
@@ -30,6 +33,19 @@ class UMatStorage(Storage):
         # the calling thread enqueued.
         super().__init__(keep=keep or umat, wait=cv2.ocl.finish)
         self.umat = umat
+
+
+@contextmanager
+def in_our_words(call: str) -> Iterator[None]:
+    """Have an error of OpenCV's raised as NativeError.
+
+    Args:
+        call: the function of cv2 that is called.
+    """
+    try:
+        yield
+    except cv2.error as error:
+        raise NativeError(call, getattr(error, "code", 0), str(error)) from error
 
 
 def umat_of(tensor: Tensor) -> Any:
