@@ -36,7 +36,7 @@ pipe = el.Pipeline(source, scale, [el.create("json.sink", "seen.jsonl")], lambda
 pipe""",
     "pipe.run()",
 )
-"""Those of the page. The first one reads a street.mp4 in the notebook's folder."""
+"""Code of the page's notebook. The first cell reads a street.mp4 in the notebook's folder."""
 _FOLDERS = ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 _WIDTH, _HIGHEST = 900, 2000

@@ -294,7 +294,7 @@ class TestRefusals:
 
 
 def test_frames_that_say_different_things_may_take_turns() -> None:
-    """What was found for the last one is not taken for the next."""
+    """Each is converted as it says itself, and not as the last one was."""
     native = {name: av.VideoFrame(64, 48, name) for name in ("yuv420p", "yuvj420p")}
     for one in native.values():
         for plane in one.planes:

@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import av
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes.testing import run_program
 from samebytes_ffmpeg import _reference
 from samebytes_ffmpeg._avutil import PYAV
 from samebytes_ffmpeg._loans import held_count, sweep
@@ -138,3 +140,26 @@ def test_references_are_counted_while_empty_entries_are_removed(
     assert not raised, raised
     assert references_held() == before
     assert len(_own) < 10
+
+
+def test_a_program_that_is_profiled_and_encodes(tmp_path: Path) -> None:
+    """The encoder's threads give back frames while cProfile watches the main thread."""
+    run_program(
+        """
+        import cProfile, os
+        import samebytes as sb, samebytes.elements as el
+
+        def frames():
+            for number in range(200):
+                made = sb.context("cpu").allocate_frame("I420", 64, 48)
+                made.meta.pts = number
+                yield made
+
+        profile = cProfile.Profile()
+        for threads in (0, 2):
+            sink = el.create("ffmpeg.sink", os.environ["OUT"])
+            profile.runcall(el.Pipeline(frames(), sink).run, threads=threads)
+        assert profile.getstats()
+        """,
+        OUT=str(tmp_path / "out.mp4"),
+    )

@@ -150,7 +150,7 @@ def test_places_where_no_umat_begins(
 
 
 def test_this_cv2_has_no_such_call() -> None:
-    """Where this fails, a release of cv2 has it: run the tests above without the stand-in."""
+    """A copy is the way. Run the tests above without the stand-in once a cv2 has the call."""
     assert not hasattr(cv2.ocl, "createUMatFromDmaBuf")
     memory, values = filled((16, 32))
     with pytest.raises(CopyRequiredError):

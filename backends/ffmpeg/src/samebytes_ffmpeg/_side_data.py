@@ -60,7 +60,7 @@ def read_side_data(native: VideoFrame | AudioFrame) -> dict[str, bytes]:
 
 
 def side_data_of(frame: Any) -> dict[str, bytes]:
-    """The same of an AVFrame."""
+    """Return what `read_side_data` does, of an AVFrame."""
     found = {}
     for n in range(frame.nb_side_data):
         entry = c_void_p.from_address(frame.side_data + n * sizeof(c_void_p)).value

@@ -33,20 +33,9 @@ from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel, compile_model
 from .._request._outputs import WHOLE, outputs_of_item
 from .._request._request import InferRequest
+from ._checks import check_batch_of, check_kept, check_labels, failed, resized_regions
 from ._results import Results, check_signature
-from ._runners import (
-    Batch,
-    Batches,
-    Request,
-    Runners,
-    bound,
-    check_batch_of,
-    check_kept,
-    check_labels,
-    failed,
-    new_outputs,
-    resized_regions,
-)
+from ._runners import Batch, Batches, Request, Runners, bound, new_outputs
 from ._second_stage import SecondStage, Wanted
 
 __all__ = ["OpenVINOInfer"]
@@ -375,8 +364,7 @@ class OpenVINOInfer(Transform):
         """The reading of the model; None if it is up to `postprocess`, or needs a frame's size.
 
         Raises:
-            ParameterError: the family is not clear, the outputs do not fit it, or there is another
-                number of labels than of classes.
+            ParameterError: the family is not clear, or the outputs or the labels do not fit it.
         """
         if self.postprocess is not None:
             return None

@@ -26,7 +26,7 @@ _api = ctypes.pythonapi
 
 
 class UntracedCall:
-    """The main thread calls the function when C asks whether this is true, and it is False.
+    """An object that calls a function when C asks whether it is true, which it is not.
 
     Until the function begins, nothing but C code runs.
 
@@ -51,7 +51,7 @@ def _any(*functions: Callable[[], object]) -> Callable[[], bool]:
 
 
 def _untraced(function: Callable[[], None]) -> Any:
-    """Makes the `__bool__` that calls the function with the thread's tracing switched off."""
+    """Return the `__bool__` that calls the function while the thread's tracing is off."""
     # PyThreadState_LeaveTracing is the finalizer of the state. What makes the calls holds it, and
     # ends with any(), whatever is raised on the way; the function is not given it.
     state: Any = type("_ThreadState", (c_void_p,), {"__slots__": ()})
@@ -62,8 +62,8 @@ def _untraced(function: Callable[[], None]) -> Any:
     this_thread = _api["PyThreadState_Get"]
     this_thread.restype = state
     # To make them may start the garbage collector, which runs Python code (finalizers, and
-    # callbacks such as those of JAX). So it is disabled as `__bool__` is looked up, and enabled
-    # again, if it was, when tracing is off.
+    # callbacks such as those of JAX). So the lookup of `__bool__`, a property, disables it; whether
+    # it was enabled (0 or 1) picks the calls that are made then, of which one enables it again.
     disable, enable = _api["PyGC_Disable"], _api["PyGC_Enable"]
     enable.restype = None
 
