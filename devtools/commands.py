@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from devtools import environment, error_page, metadata, release, removal, said_table, suites
+from devtools import environment, error_page, metadata, release, removal, suites
 from devtools.costs import RECORD, costs
 from devtools.docs import docs
 from devtools.fresh.command import add_fresh, hardest
@@ -118,7 +118,6 @@ def _parser() -> argparse.ArgumentParser:
         ("docs", _docs, False, "check the links of the documentation, and that its code is run"),
         ("errors", _errors, False, "write docs/reference/errors.md, the list of error messages"),
         ("edges", _edges, False, "write the page of which mapping copies, from all plugins"),
-        ("said", _said, False, "write the table of what becomes of all that frames say"),
         ("wheels", _wheels, False, "build and check all sdists and wheels for release, in dist/"),
         (
             "release",
@@ -333,11 +332,6 @@ def _docs(*_: object) -> int:
 def _edges(*_: object) -> int:
     environment.prepare_tests()
     return run([PYTHON, "-m", "devtools.edge_page"])
-
-
-def _said(*_: object) -> int:
-    said_table.write()
-    return 0
 
 
 def _errors(*_: object) -> int:

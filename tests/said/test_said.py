@@ -19,31 +19,30 @@ for _module, _package in (
 ):  # fmt: skip
     pytest.importorskip(_module, reason=f"missing package {_package}: pip install {_package}")
 
-import samebytes.elements as el  # noqa: E402
-from devtools import said_table  # noqa: E402 - after what is skipped for
-from devtools.said_table import PAGE, ROWS, WAYS, cell, with_table  # noqa: E402
+import samebytes.elements as el  # noqa: E402 - after what is skipped for
 from samebytes.metadata import to_dict  # noqa: E402
 from samebytes_openvino import image_model  # noqa: E402
 
 from .frames import ENTRIES, HEIGHT, INSIDE, OUTSIDE, SAID, WIDTH, cut, saying  # noqa: E402
+from .page import ENTRIES_OF_THE_PAGE, WAYS, reasons  # noqa: E402
 from .ways import TRIES, End, echo  # noqa: E402
 
 # What is said after ways that apply it; None for nothing. Pictures of opencv.scale and convert are
 # half as high, that of opencv.warp is turned by a quarter.
 TRUE_OF_THE_NEW: dict[tuple[str, str], Any] = {
-    ("scale", "sample_aspect_ratio"): Fraction(2, 3),
-    ("scale", "field_order"): "progressive",
-    ("convert", "color_range"): None,
-    ("convert", "color_matrix"): None,
-    ("convert", "chroma_location"): None,
-    ("convert", "sample_aspect_ratio"): Fraction(2, 3),
-    ("convert", "field_order"): "progressive",
-    ("warp", "sample_aspect_ratio"): Fraction(3, 4),
-    ("warp", "field_order"): "progressive",
-    ("warp", "rotation"): None,
-    ("warp", "mirrored"): None,
+    ("opencv.scale", "sample_aspect_ratio"): Fraction(2, 3),
+    ("opencv.scale", "field_order"): "progressive",
+    ("`Frame.convert`, convert, to RGB", "color_range"): None,
+    ("`Frame.convert`, convert, to RGB", "color_matrix"): None,
+    ("`Frame.convert`, convert, to RGB", "chroma_location"): None,
+    ("`Frame.convert`, convert, to RGB", "sample_aspect_ratio"): Fraction(2, 3),
+    ("`Frame.convert`, convert, to RGB", "field_order"): "progressive",
+    ("opencv.warp", "sample_aspect_ratio"): Fraction(3, 4),
+    ("opencv.warp", "field_order"): "progressive",
+    ("opencv.warp", "rotation"): None,
+    ("opencv.warp", "mirrored"): None,
 }
-EACH = [(way, row) for way in WAYS for row in ROWS]
+MODEL = "`image_model`, the picture"
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +58,15 @@ def end_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize(
     ("way", "row"),
-    [(way, row) for way, row in EACH if way != "model" and row not in ("crop", "container_aspect")],
+    [
+        (way, row)
+        for way, outcomes in WAYS.items()
+        for row in outcomes
+        if way != MODEL and row not in ("crop", "container_aspect")
+    ],
 )
 def test_what_is_said_at_the_end(way: str, row: str, end_of: Any) -> None:
-    said, state = end_of(way, saying).said, cell(row, way).state
+    said, state = end_of(way, saying).said, WAYS[way][row]
     if state == "kept":
         assert said[row] == SAID[row]
     elif state == "dropped":
@@ -74,7 +78,7 @@ def test_what_is_said_at_the_end(way: str, row: str, end_of: Any) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_part_that_is_shown(way: str, end_of: Any) -> None:
     """Nothing of what lies around a part of a picture is seen where it was applied."""
-    applied = cell("crop", way).state == "applied"
+    applied = WAYS[way]["crop"] == "applied"
     if way == "json.sink":
         assert to_dict(cut()[0], add_empty_results=True)["resolution"] == {
             "width": 64, "height": 32,
@@ -102,7 +106,7 @@ def test_what_a_model_sees_depends_on(row: str) -> None:
         model = image_model(echo(WIDTH, HEIGHT), frame, upright=True)
         pictures.append(np.array(model.infer(frame)[0].host_array()))
     same = np.array_equal(pictures[0], pictures[1])
-    assert same == (cell(row, "model").state != "applied")
+    assert same == (WAYS[MODEL][row] != "applied")
 
 
 def test_a_stream_of_gstreamer_in_a_file_of_ffmpeg(tmp_path: Path) -> None:
@@ -121,24 +125,19 @@ def test_a_stream_of_gstreamer_in_a_file_of_ffmpeg(tmp_path: Path) -> None:
 
 
 def test_the_table_is_about_all_of_it() -> None:
-    assert set(ROWS) == {*SAID, "crop", "container_aspect"}  # test_files.py has that
-    for way in WAYS:
-        if way != "wrap":  # it is the entry, as of ffmpeg.source
-            assert cell("container_aspect", way) == cell("sample_aspect_ratio", way)
-    assert set(WAYS) == set(TRIES)
-    for exceptions in (said_table._APPLIED, said_table._DROPPED):
-        assert set(exceptions) <= set(WAYS)
-        assert {row for rows in exceptions.values() for row in rows} <= {*ROWS, "*"}
-    # The first table of the page has the entries that backends share.
-    page = PAGE.read_text()
-    first = page[: page.index("## What becomes of it")]
-    listed = {line.split("`")[1] for line in first.splitlines() if line.startswith("| `")}
-    assert listed == set(ENTRIES)
+    assert list(WAYS) == list(TRIES)
+    for way, outcomes in WAYS.items():
+        assert set(outcomes) == {*SAID, "crop", "container_aspect"}  # test_files.py has that
+        assert set(outcomes.values()) <= {"kept", "applied", "dropped"}
+        if way != "`samebytes.frame(av_frame)`":  # it is the entry, as of ffmpeg.source
+            assert outcomes["container_aspect"] == outcomes["sample_aspect_ratio"]
+    assert set(ENTRIES) == ENTRIES_OF_THE_PAGE  # those that backends share
 
 
-def test_the_page_is_up_to_date() -> None:
-    """`python3 dev.py said` writes it."""
-    page = PAGE.read_text()
-    assert with_table(page) == page, "python3 dev.py said"
-    with pytest.raises(ValueError, match="no place"):
-        with_table("# Frames\n")
+def test_the_page_has_a_reason_for_all_that_is_not_kept() -> None:
+    said = reasons("What becomes of it")
+    for way, outcomes in WAYS.items():
+        for row, outcome in outcomes.items():
+            if outcome != "kept":
+                text = said[way]
+                assert f"`{row}`" in text or f"others {outcome}: " in text, (way, row)

@@ -150,20 +150,20 @@ def _json_sink(frames: Frames, _: Path) -> End:
 
 
 TRIES: dict[str, Callable[[Frames, Path], End]] = {
-    "wrap": _wrap,
-    "ffmpeg": _ffmpeg,
-    "gstreamer": _gstreamer,
-    "crop": _crop,
-    "scale": _scale,
-    "convert": _convert,
-    "warp": _warp,
-    "draw": _draw,
-    "infer": _infer,
-    "model": _model,
-    "batch": _batch,
+    "`samebytes.frame(av_frame)`": _wrap,
+    "mapped to FFmpeg": _ffmpeg,
+    "mapped to GStreamer": _gstreamer,
+    "`Frame.crop`, opencv.crop": _crop,
+    "opencv.scale": _scale,
+    "`Frame.convert`, convert, to RGB": _convert,
+    "opencv.warp": _warp,
+    "opencv.draw": _draw,
+    "openvino.infer, the frame": _infer,
+    "`image_model`, the picture": _model,
+    "`meta_of_batch`": _batch,
     "ffmpeg.sink": _ffmpeg_sink,
     "gstreamer.sink": _gstreamer_sink,
     "ring.sink": _ring_sink,
     "json.sink": _json_sink,
 }
-"""Way of the table: a function of frames and an empty folder."""
+"""Column of the page: a function of frames and an empty folder."""
