@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tier without one backend: a full install from which pip has removed it.
 
-The copy of .venv shares its files with .venv (hard links), so it costs seconds and no space, and
-what pip removes is gone from the copy alone.
+The copy of .venv has the distributions of this repository for itself, and links to all that others
+have put there, so it costs neither time nor space. What pip removes is gone from the copy alone.
 """
 
 import os
 import re
 import shutil
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,7 +38,7 @@ _TELLING = (
     " or (plugin and not declaring_is_light)"
 )
 
-# Links cannot leave a file system, so the copies lie beside .venv.
+# Hard links cannot leave a file system, so the copies lie beside .venv.
 _COPIES = ROOT / ".venv-without"
 
 
@@ -123,15 +123,44 @@ def telling_tests(removed: Distribution) -> list[str]:
 
 @contextmanager
 def _copy_of_venv(folder: Path) -> Iterator[Path]:
-    """A copy of .venv made of hard links; its Python. It is gone afterwards."""
+    """A copy of .venv from which pip can remove what is ours; its Python. It is gone afterwards."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        shutil.copytree(VENV, folder, symlinks=True, copy_function=os.link)
+        link_venv(VENV, folder)
         for script in (folder / "bin").iterdir():
             _lead_to(folder, script)
         yield folder / "bin" / "python"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def link_venv(venv: Path, folder: Path) -> None:
+    """Make a copy of a venv, with a link to each package of others.
+
+    Those have tens of thousands of files, and nothing removes them. Ours are installed as editable:
+    few files, which the copy has as hard links, so that it can lose them.
+    """
+    (packages,) = venv.glob("lib/python3*/site-packages")
+    own = {venv / "bin", packages, *packages.parents}
+    folder.mkdir(parents=True)
+    for entry in venv.iterdir():
+        _link(entry, folder / entry.name, own)
+
+
+def _link(entry: Path, copy: Path, own: Set[Path]) -> None:
+    """Put into the copy what leads to `entry`; the folders in `own` it has for itself."""
+    if entry.is_symlink():
+        copy.symlink_to(entry.readlink())  # such as lib64 -> lib, within the venv
+    elif entry.is_file():
+        os.link(entry, copy)
+    elif entry in own:
+        copy.mkdir()
+        for inner in entry.iterdir():
+            _link(inner, copy / inner.name, own)
+    elif entry.name.startswith("samebytes"):
+        shutil.copytree(entry, copy, symlinks=True, copy_function=os.link)
+    else:
+        copy.symlink_to(entry)
 
 
 def _lead_to(folder: Path, script: Path) -> None:

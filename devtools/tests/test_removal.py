@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of removing a backend, and of which tests could notice."""
 
+from pathlib import Path
+
 import pytest
 
-from devtools.removal import BACKENDS, backend, dependents, telling_tests
+from devtools.removal import BACKENDS, backend, dependents, link_venv, telling_tests
 from devtools.workspace import ROOT, CommandError, Distribution
 
 
@@ -38,3 +40,24 @@ def test_what_depends_on_the_removed_goes_with_it() -> None:
     assert dependents(backend("dma")) == [backend("ipc"), backend("v4l2")]
     assert not any(path.startswith("contrib/ipc/") for path in telling_tests(backend("dma")))
     assert dependents(backend("ipc")) == []
+
+
+def test_a_copy_can_lose_what_is_ours_alone(tmp_path: Path) -> None:
+    venv, copy = tmp_path / "venv", tmp_path / "copies" / "one"
+    packages = Path("lib/python3.11/site-packages")
+    ours = packages / "samebytes_dma-0.1.0.dist-info"
+    files = [ours / "RECORD", packages / "_samebytes_dma.pth", Path("bin/samebytes")]
+    of_others = [packages / "numpy" / "core" / "__init__.py", Path("share/man/man1/other.1")]
+    for file in (*files, *of_others, Path("pyvenv.cfg")):
+        (venv / file).parent.mkdir(parents=True, exist_ok=True)
+        (venv / file).write_text(str(file))
+    (venv / "lib64").symlink_to("lib")
+    link_venv(venv, copy)
+    assert {p.relative_to(copy) for p in copy.rglob("*")} >= {*files, Path("pyvenv.cfg")}
+    assert all((copy / file).read_text() == str(file) for file in of_others)
+    assert (copy / packages / "numpy").is_symlink(), "nobody copies all of its files"
+    assert (copy / "lib64").resolve() == copy / "lib"
+    for file in files:
+        (copy / file).unlink()
+    (copy / ours).rmdir()
+    assert all((venv / file).read_text() == str(file) for file in files)

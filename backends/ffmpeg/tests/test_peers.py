@@ -160,6 +160,7 @@ def test_options_reach_the_protocol() -> None:
     assert not _peer._open
 
 
+@pytest.mark.together
 def test_an_rtsp_server_that_is_silent_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"rtsp://me:pw@127.0.0.1:{server.getsockname()[1]}/live"

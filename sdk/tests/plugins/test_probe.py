@@ -193,6 +193,7 @@ def test_hanging(site: Site) -> None:
     assert is_gone(grandchild)
 
 
+@pytest.mark.together
 def test_packages_that_take_long_may_be_importable(site: Site) -> None:
     site.module("slow", "import time\ntime.sleep(600)\n")
     install(site, "return ProbeResult(usable=True)", {"slow": "slow"})
