@@ -142,6 +142,27 @@ class OwnQueue(Alias):
         return super().connect(item, access)
 
 
+class QueueAndRefuse(Alias):
+    """Takes any queue, and refuses then."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        ordering_queue()
+        raise Refused("too late")
+
+
+class QueueByTheWay(Alias):
+    """Takes any queue, and maps other memory before it uses it."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        ordering_queue()
+        sb.tensor(item.native.copy()).map("alpha").close()
+        return super().connect(item, access)
+
+
 class Watched(Alias):
     """Tells whether it lives."""
 

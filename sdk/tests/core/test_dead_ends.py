@@ -20,6 +20,9 @@ from .made_up import (
     OtherQueue,
     OutOfReach,
     OwnQueue,
+    QueueAndRefuse,
+    QueueByTheWay,
+    RefusesAll,
     edge,
     install,
 )
@@ -90,3 +93,37 @@ def test_a_queue_is_not_for_the_frameworks_between(monkeypatch: pytest.MonkeyPat
     tensor = sb.tensor(np.zeros((4, 2)))
     assert [c.node for c in sb.route(tensor, "beta").contexts] == ["cpu", "alpha", "beta"]
     assert tensor.map("beta", queue=object()).shape == (4, 2)
+
+
+AROUND = [edge("cpu", "beta", Alias, cost=50.0)]
+
+
+@pytest.mark.parametrize(
+    "refusing",
+    [
+        [edge("cpu", "beta", QueueAndRefuse)],
+        [edge("cpu", "beta", RefusesAll), edge("cpu", "beta", QueueAndRefuse, cost=20.0)],
+        [edge("cpu", "alpha", OwnQueue), edge("alpha", "beta", RefusesAll)],
+    ],
+    ids=["the first", "one of the others", "behind the one that took it"],
+)
+def test_a_queue_that_a_route_took_which_then_refused_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, refusing: list[MapperSpec]
+) -> None:
+    install(monkeypatch, *refusing, *AROUND)
+    pixels = np.zeros((4, 2), np.uint8)
+    for item in (sb.tensor(pixels), sb.frame(pixels, format="GRAY8")):
+        for _ in range(2):
+            with pytest.raises(NoRouteError, match="no edge of this route uses a queue"):
+                item.map("beta", queue=object())
+        assert item.map("beta").context is BETA
+    install(monkeypatch, *refusing, edge("cpu", "beta", OwnQueue, cost=50.0))
+    assert sb.tensor(pixels).map("beta", queue=object()).context is BETA
+
+
+def test_what_an_edge_maps_by_the_way_takes_no_queue_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    by_the_way = [edge("cpu", "alpha", QueueAndRefuse), edge("cpu", "alpha", Alias, cost=50.0)]
+    install(monkeypatch, edge("cpu", "beta", QueueByTheWay), *by_the_way)
+    assert sb.tensor(np.zeros((4, 2))).map("beta", queue=object()).context is BETA

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, cast
 
 from .._core.edges.context import Context, Level, Target
-from .._core.edges.edge import Access, check_access
+from .._core.edges.edge import Access, check_access, ordering
 from .._core.edges.mapper import Fallback, Gone, Refused, not_writable
 from .._core.memory.frame import Frame
 from .._core.memory.tensor import Tensor
@@ -131,6 +131,7 @@ class _Routes:
 
     def _retry(self, item: Any, reason: Refused) -> Any:
         source, end = item.context, self._end()
+        _leave_queue(item)
         # The first edge may refuse before the last one notices that its context is gone.
         if isinstance(reason, Gone) or end is None:
             if self._target is None:
@@ -186,12 +187,23 @@ class _Routes:
             try:
                 return run(item)
             except Refused as further:
+                _leave_queue(item)
                 if isinstance(further, Gone):
                     gone = True
                 else:
                     dead.add(route, further)
                 why.append((route_name(route), str(further)))
         raise (Gone if gone else Refused)("all routes refuse")
+
+
+def _leave_queue(item: Any) -> None:
+    """Forget that edges of a route took the queue of map(queue=): the route refused the item.
+
+    What an edge maps by the way has that queue too, but is another item: the edge has taken it.
+    """
+    current = ordering.get()
+    if current is not None and current[2] is item:
+        current[1] = False
 
 
 def _identity(level: Level, access: Access) -> Run:

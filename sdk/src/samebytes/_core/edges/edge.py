@@ -17,6 +17,7 @@ __all__ = [
     "Transfer",
     "check_access",
     "map_in_order",
+    "ordering",
     "ordering_queue",
 ]
 
@@ -116,9 +117,9 @@ class MapperSpec:
         return level == self.level or (level == "frame" and self.per_plane)
 
 
-# The queue, and whether an edge took it. Not an argument of connect(): few edges have a use for it,
-# and each hop would pay for it.
-_current: ContextVar[list[Any] | None] = ContextVar("samebytes_ordering", default=None)
+# The queue, whether an edge took it, and what is mapped. Not an argument of connect(): few edges
+# have a use for it, and each hop would pay for it.
+ordering: ContextVar[list[Any] | None] = ContextVar("samebytes_ordering", default=None)
 
 
 def ordering_queue() -> Any:
@@ -127,11 +128,11 @@ def ordering_queue() -> Any:
     For `MemoryMapper.connect`. An edge that is given a queue enqueues there and does not wait; it
     keeps the queue for what it must enqueue when the mapping is flushed or released.
     """
-    ordering = _current.get()
-    if ordering is None:
+    current = ordering.get()
+    if current is None:
         return None
-    ordering[1] = True
-    return ordering[0]
+    current[1] = True
+    return current[0]
 
 
 def map_in_order(item: Any, target: Any, access: Any, copy: bool, queue: Any) -> Any:
@@ -140,14 +141,14 @@ def map_in_order(item: Any, target: Any, access: Any, copy: bool, queue: Any) ->
     Raises:
         NoRouteError: no edge of the route uses a queue.
     """
-    ordering = [queue, False]
+    current = [queue, False, item]
     # In a copy, which ends with the call: no exception can leave the queue to later mappings.
     here = copy_context()
-    here.run(_current.set, ordering)
+    here.run(ordering.set, current)
     mapped = here.run(item.map, target, access, copy=copy)
     # Where nothing was mapped, no edge was asked, and what is pending may still have to be ordered.
     unmoved = mapped.context is item.context
-    if not ordering[1] and not (unmoved and item.context.order(item, queue)):
+    if not current[1] and not (unmoved and item.context.order(item, queue)):
         nodes = item.context.node, mapped.context.node
         mapped.close()
         raise NoRouteError(*nodes, ["no edge of this route uses a queue: leave queue= out"])
