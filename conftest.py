@@ -24,6 +24,16 @@ hypothesis.settings.load_profile("no deadline")
 os.environ["JENKINS_URL"] = os.environ.get("JENKINS_URL") or "http://localhost/"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage meanwhile: of the thousands of tests that are made, none is any."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what lives until the end of the run.
 

@@ -98,6 +98,7 @@ def made(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.plugin("hanging", _HANGING)
 
 
+@pytest.mark.together
 @pytest.mark.usefixtures("made")
 def test_each_behaviour_is_a_row() -> None:
     """It takes seconds: each check is a process."""

@@ -69,6 +69,7 @@ def test_cpu_needs_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     assert probe("cpu").usable
 
 
+@pytest.mark.together
 def test_no_interpreter(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     install(site, "return ProbeResult(usable=True)")
     monkeypatch.setattr("sys.executable", str(site.path / "nowhere"))
@@ -77,12 +78,14 @@ def test_no_interpreter(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no child process could be started" in result.reason
 
 
+@pytest.mark.together
 def test_without_a_probe_importable_is_usable(site: Site) -> None:
     site.module("made_up_framework", "")
     install(site, None, {"made_up_framework": "pip install made-up"})
     assert probe("alpha").usable
 
 
+@pytest.mark.together
 def test_missing_package(site: Site) -> None:
     install(site, "raise RuntimeError", {"json": "", "made_up_framework": "pip install made-up"})
     result = probe("alpha")
@@ -91,6 +94,7 @@ def test_missing_package(site: Site) -> None:
     assert importable("alpha") is False
 
 
+@pytest.mark.together
 def test_package_that_cannot_be_imported(site: Site) -> None:
     site.module("made_up_framework", "raise OSError('libmade.so.2: cannot open')\n")
     install(site, None, {"made_up_framework": "pip install made-up"})
@@ -98,6 +102,7 @@ def test_package_that_cannot_be_imported(site: Site) -> None:
     assert importable("alpha") is False
 
 
+@pytest.mark.together
 def test_package_that_kills_the_process(site: Site) -> None:
     site.module("made_up_framework", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
     install(site, "return ProbeResult(usable=True)", {"made_up_framework": ""})
@@ -160,11 +165,13 @@ def test_probes_that_fail(site: Site, code: str, expected: str) -> None:
     assert importable("alpha") is True
 
 
+@pytest.mark.together
 def test_hint_of_a_missing_library(site: Site) -> None:
     install(site, "raise MissingDependencyError('alpha', 'libva.so.2', 'apt install libva2')")
     assert probe("alpha").hint == "apt install libva2"
 
 
+@pytest.mark.together
 def test_printing_does_no_harm(site: Site) -> None:
     install(
         site,
@@ -214,6 +221,7 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.together
 def test_a_process_left_behind_holds_nothing_up(site: Site) -> None:
     install(
         site,
@@ -247,6 +255,7 @@ def test_unknown(site: Site) -> None:
         probe("alhpa")
 
 
+@pytest.mark.together
 def test_paths_added_by_this_process_reach_the_child(site: Site) -> None:
     # The site itself is such a path: nothing but sys.path names it.
     assert str(site.path) not in os.environ.get("PYTHONPATH", "")
@@ -254,6 +263,7 @@ def test_paths_added_by_this_process_reach_the_child(site: Site) -> None:
     assert probe("alpha").usable
 
 
+@pytest.mark.together
 def test_probes_run_side_by_side(site: Site) -> None:
     """Each of two waits until the other has begun."""
     here = """
