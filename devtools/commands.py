@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from devtools import environment, error_page, metadata, release, removal, suites
+from devtools import environment, error_page, release, removal, suites
 from devtools.costs import RECORD, costs
 from devtools.docs import docs
 from devtools.fresh.command import add_fresh, hardest
@@ -26,53 +26,41 @@ from devtools.wheels import wheels
 from devtools.workspace import ROOT, CommandError, run
 
 _TEST_HELP = """\
-Runs lint, builds the site, and runs all tests, two parts at a time: the tests of all distributions
-together (in four parts), those of each one alone, those without one backend, and those of the
-DMA-BUF lab.
-
-  --together        all distributions, editable, in .venv, on software devices: lint and every test
-  --alone           for each distribution a fresh venv with its wheel, the core's wheel and what
-                    they depend on; the mappers and the demo also get the backends, without which
-                    they have nothing to do
-  --without [NAME]  for each backend, or the one named, a copy of .venv from which it is removed:
-                    what is left must work
-  --newer           the FFmpeg backend, the mappers and the demo with the newest PyAV, on a newer
-                    Python if one is on PATH or in pyenv, in a fresh venv; only if asked for
-  --hardware        the tests of devices, on the devices of this machine; without them they skip
-  --strict          a skip for a missing package or device is a failure, and so are a part that
-                    the set-up left out and a lab that one command could install. torch is the
-                    one exception, and only where pip offers no CPU build of it. Tests alone may
-                    miss what other distributions bring.
-  --fresh           also `make demo` on a machine that has nothing yet, as `dev.py fresh` makes it;
-                    a failure where root, debootstrap or the network is missing
-  --ci              what continuous integration runs: also --fresh and --newer
-  --jobs N          parts at a time, each shown whole when it ends; by default as many as CPUs, at
-                    most 2; with 1 all is shown as it comes
-
-Alone and without a backend, tests show that they work in that company. So of a test with many
-parameters one is run, and what takes long and is the same in any company runs only together:
-of the kit the tests of lifetimes, leaks, drop orders, threads, forks, last holders and thousands
-of frames, and what is marked `together`, such as faults that the kit and `samebytes check-plugin`
-must notice, random input, interrupts at any instruction, and programs that hang or are ended.
-
-Without --strict the lab runs only where it can. Where its kernel cannot be had it is `not run`,
-strict or not, and the last lines say why.
-
-Anything else goes to pytest, and then only the tests together run, without lint:
-  python3 dev.py test -k planes backends/ffmpeg
-"""
+Lint, the site, and all tests: those of all distributions together (in four parts), of each one
+alone, without one backend, and of the DMA-BUF lab. Alone and without a backend, tests show that
+they work in that company: of a test with many parameters one is run, and what takes long and is
+the same in any company runs only together, such as what is marked `together`, and of the kit the
+tests of lifetimes, leaks, drop orders, threads, forks, last holders and thousands of frames.
+Arguments that are not listed go to pytest, and then only the tests together run, without lint."""
+_TEST_FLAGS = {
+    "together": "all distributions, editable, in .venv, on software devices: lint and every test",
+    "alone": "for each distribution a fresh venv with its wheel, the core's, and what they need; "
+    "mappers and the demo get the backends too, without which they have nothing to do",
+    "newer": "what meets PyAV's frames, with the newest PyAV, on a newer Python if one is found",
+    "hardware": "the tests of devices, on the devices of this machine; without them they skip",
+    "strict": "a skip for a missing package or device is a failure, and so are a part that the "
+    "set-up left out and a lab that one command could install. torch is the one exception, and "
+    "only where pip offers no CPU build of it",
+    "fresh": "also `make demo` on a machine that has nothing yet; a failure where root, "
+    "debootstrap or the network is missing",
+    "ci": "what continuous integration runs: also --fresh and --newer",
+}
 _LAB_HELP = """\
-Runs the tests marked `dmabuf` in a QEMU guest, whose kernel makes DMA-BUFs.
-
-  --timeout S      seconds until the guest is stopped (default 900)
-  --memory MIB     the guest's memory (default 2048)
-  --cpus N         the guest's CPUs (default 1)
-  --accelerator A  QEMU's -accel, such as kvm (default tcg, which works everywhere)
-  --strict         a skip for a missing package or device is a failure
-
-Anything else goes to pytest:
-  python3 dev.py lab backends/dma -k heap
-"""
+Runs the tests marked `dmabuf` in a QEMU guest, whose kernel makes DMA-BUFs. Arguments that are not
+listed go to pytest."""
+# Programs of the tests, which take their own arguments: the module, its software devices, and why.
+_PROGRAMS = {
+    "bench": ("tests.bench", (), "measure, beside hand-written code, what samebytes costs"),
+    "fuzz": ("tests.fuzz", suites.ALL_DEVICES, "find what random steps over all memory break"),
+    "faults": (
+        "tests.faults", suites.ALL_DEVICES, "see what a native call that fails leaves behind"
+    ),
+    "soak": ("tests.soak", (), "find what leaks or stalls in pipelines that run for long"),
+    "pictures": (
+        "tests.e2e.pictures", ("gpu",), "run the samples, and write the pictures of their pages"
+    ),
+    "edges": ("devtools.edge_page", (), "write the page of which mapping copies, from all plugins"),
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,100 +85,64 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dev.py", description="Build, check and try samebytes.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_test(commands)
-    _add_lab(commands)
-    _add_metadata(commands)
-    _add_site(commands)
-    for name, function, takes_more, text in (
-        ("demo", _demo, True, "the demo; its arguments are those of `samebytes demo`"),
-        ("lint", _lint, False, "ruff, mypy and the rules of this repository"),
-        ("bench", _bench, True, "the benchmarks"),
-        ("costs", _costs, True, "write the pages and plots of costs from a run's JSON"),
-        ("fuzz", _fuzz, True, "random steps over all memory types, on software devices"),
-        (
-            "faults",
-            _faults,
-            True,
-            "each native call under the public operations fails in turn, on software devices",
-        ),
-        ("soak", _soak, True, "pipelines that fail and start again, for a minute or longer"),
-        ("pictures", _pictures, False, "run the samples, and write the pictures of their pages"),
-        ("docs", _docs, False, "check the links of the documentation, and that its code is run"),
-        ("errors", _errors, False, "write docs/reference/errors.md, the list of error messages"),
-        ("edges", _edges, False, "write the page of which mapping copies, from all plugins"),
-        ("wheels", _wheels, False, "build and check all sdists and wheels for release, in dist/"),
-        (
-            "release",
-            _release,
-            False,
-            "the same, and lists what it was built with and what to upload",
-        ),
-    ):
-        command = commands.add_parser(name, help=text, allow_abbrev=False, add_help=not takes_more)
+
+    def add(
+        name: str,
+        function: Callable[[argparse.Namespace, list[str]], int],
+        why: str,
+        *,
+        takes_more: bool = False,
+        description: str | None = None,
+        own_help: bool = True,
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(
+            name, help=why, description=description or why, allow_abbrev=False, add_help=own_help
+        )
         command.set_defaults(run=function, takes_more=takes_more)
-    setup = commands.add_parser("setup", help="only the set-up, for the tests or the demo")
+        return command
+
+    why = "show that a change broke nothing: lint and all tests"
+    test = add("test", _test, why, takes_more=True, description=_TEST_HELP)
+    for flag, text in _TEST_FLAGS.items():
+        test.add_argument(f"--{flag}", action="store_true", help=text)
+    without = "a copy of .venv from which each backend, or NAME, is removed: the rest must work"
+    test.add_argument("--without", nargs="?", const="", metavar="NAME", help=without)
+    jobs = "parts at a time, by default as many as CPUs, at most 2; 1 shows all as it comes"
+    test.add_argument("--jobs", type=_count, default=min(2, os.cpu_count() or 1), help=jobs)
+
+    why = "try real DMA-BUFs, in a virtual machine whose kernel makes them"
+    in_lab = add("lab", _lab, why, takes_more=True, description=_LAB_HELP)
+    usual = Size()
+    for name, default, text in (
+        ("memory", usual.memory, "the guest's MiB"),
+        ("cpus", usual.cpus, "the guest's CPUs"),
+        ("timeout", usual.timeout, "seconds until it is stopped"),
+    ):
+        help_text = f"{text} (default {default})"
+        in_lab.add_argument(f"--{name}", type=_count, default=default, help=help_text)
+    accelerators = "QEMU's -accel, such as kvm (default tcg, which works everywhere)"
+    in_lab.add_argument("--accelerator", default="tcg", help=accelerators)
+    in_lab.add_argument("--strict", action="store_true", help=_TEST_FLAGS["strict"])
+
+    for name, (_, _, why) in _PROGRAMS.items():
+        add(name, _program, why, takes_more=True, own_help=False)
+    why = "show what samebytes does; its arguments are those of `samebytes demo`"
+    add("demo", _demo, why, takes_more=True, own_help=False)
+    add("lint", _lint, "find what ruff, mypy and the rules of this repository complain of")
+    add("docs", _docs, "find dead links in the documents, and code in them that nothing runs")
+    add("errors", _errors, "write docs/reference/errors.md, the list of error messages")
+    why = "write the pages and plots of costs from a run's JSON"
+    add("costs", _costs, why).add_argument("record", nargs="?", type=Path, default=RECORD)
+    built = add("site", _site, "build the documentation site, strictly, in build/site")
+    shown = "show it on this machine, and build it at each change"
+    built.add_argument("--serve", action="store_true", help=shown)
+    built.add_argument("--port", type=_count, default=8000, help="for --serve (8000)")
+    add("wheels", _wheels, "build and check all sdists and wheels for release, in dist/")
+    add("release", _release, "the same, with lists of what they need and of what to upload")
+    setup = add("setup", _setup, "install what the tests or the demo need, without running them")
     setup.add_argument("what", nargs="?", choices=("tests", "demo"), default="tests")
-    setup.set_defaults(run=_setup, takes_more=False)
     add_fresh(commands)
     return parser
-
-
-# argparse's own type of `commands` is private.
-def _add_test(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    test = commands.add_parser(
-        "test",
-        help="lint and all tests",
-        description=_TEST_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    for flag in ("--together", "--alone", "--newer", "--hardware", "--strict", "--fresh", "--ci"):
-        test.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
-    test.add_argument("--without", nargs="?", const="", metavar="NAME", help=argparse.SUPPRESS)
-    test.add_argument(
-        "--jobs", type=_count, default=min(2, os.cpu_count() or 1), help=argparse.SUPPRESS
-    )
-    test.set_defaults(run=_test, takes_more=True)
-
-
-def _add_lab(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    command = commands.add_parser(
-        "lab",
-        help="tests in a virtual machine whose kernel makes DMA-BUFs",
-        description=_LAB_HELP,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    usual = Size()
-    command.add_argument("--timeout", type=float, default=usual.timeout, help=argparse.SUPPRESS)
-    command.add_argument("--memory", type=_count, default=usual.memory, help=argparse.SUPPRESS)
-    command.add_argument("--cpus", type=_count, default=usual.cpus, help=argparse.SUPPRESS)
-    command.add_argument("--accelerator", default="tcg", help=argparse.SUPPRESS)
-    command.add_argument("--strict", action="store_true", help=argparse.SUPPRESS)
-    command.set_defaults(run=_lab, takes_more=True)
-
-
-def _add_metadata(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    command = commands.add_parser(
-        "metadata",
-        help="copy the project's URLs into every pyproject.toml",
-        allow_abbrev=False,
-    )
-    command.add_argument("--repository", metavar="URL", help="its home on GitHub, from now on")
-    command.set_defaults(run=_metadata, takes_more=False)
-
-
-def _add_site(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    command = commands.add_parser(
-        "site",
-        help="build the documentation site, strictly, in build/site",
-        allow_abbrev=False,
-    )
-    command.add_argument(
-        "--serve", action="store_true", help="show it on this machine, and build it at each change"
-    )
-    command.add_argument("--port", type=_count, default=8000, help="for --serve (8000)")
-    command.set_defaults(run=_site, takes_more=False)
 
 
 def _count(text: str) -> int:
@@ -280,58 +232,27 @@ def _lint(*_: object) -> int:
     return _report([lint()], began)
 
 
-def _bench(_: argparse.Namespace, rest: list[str]) -> int:
-    benchmarks = ROOT / "tests" / "bench"
-    if not (benchmarks / "__main__.py").exists():
-        raise CommandError(f"there are no benchmarks: {benchmarks}/__main__.py is not there")
-    environment.prepare()
-    return run([PYTHON, "-m", "tests.bench", *rest])
+def _program(options: argparse.Namespace, rest: list[str]) -> int:
+    environment.prepare_tests()
+    module, devices, _ = _PROGRAMS[options.command]
+    on_devices: list[str | Path] = []
+    if devices:
+        names = (f"--{device}" for device in devices)
+        on_devices = [VENV / "bin" / "samebytes-softdevices", "run", *names, "--"]
+    return run([*on_devices, PYTHON, "-m", module, *rest])
 
 
-def _costs(_: argparse.Namespace, rest: list[str]) -> int:
-    if len(rest) > 1:
-        raise CommandError("costs takes one file: the JSON of `samebytes bench --json`")
-    record = Path(rest[0]) if rest else RECORD
-    if not record.exists():
-        raise CommandError(f"{record} is not there: samebytes bench --json > {record}")
-    for path in costs(record):
+def _costs(options: argparse.Namespace, _: list[str]) -> int:
+    if not options.record.exists():
+        raise CommandError(f"{options.record} is not there: samebytes bench --json > FILE")
+    for path in costs(options.record):
         print(path)
     return 0
-
-
-def _soak(_: argparse.Namespace, rest: list[str]) -> int:
-    environment.prepare_tests()
-    return run([PYTHON, "-m", "tests.soak", *rest])
-
-
-def _pictures(*_: object) -> int:
-    environment.prepare_tests()
-    runner = VENV / "bin" / "samebytes-softdevices"
-    return run([runner, "run", "--gpu", "--", PYTHON, "-m", "tests.e2e.pictures"])
-
-
-def _fuzz(_: argparse.Namespace, rest: list[str]) -> int:
-    environment.prepare_tests()
-    devices = [f"--{device}" for device in suites.ALL_DEVICES]
-    runner = VENV / "bin" / "samebytes-softdevices"
-    return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.fuzz", *rest])
-
-
-def _faults(_: argparse.Namespace, rest: list[str]) -> int:
-    environment.prepare_tests()
-    devices = [f"--{device}" for device in suites.ALL_DEVICES]
-    runner = VENV / "bin" / "samebytes-softdevices"
-    return run([runner, "run", *devices, "--", PYTHON, "-m", "tests.faults", *rest])
 
 
 def _docs(*_: object) -> int:
     began = time.monotonic()
     return _report([docs()], began)
-
-
-def _edges(*_: object) -> int:
-    environment.prepare_tests()
-    return run([PYTHON, "-m", "devtools.edge_page"])
 
 
 def _errors(*_: object) -> int:
@@ -379,8 +300,3 @@ def site_if_there(*, strict: bool) -> Result:
     if reason:
         return Result("site", False, reason) if strict else not_run("site", reason)
     return site()
-
-
-def _metadata(options: argparse.Namespace, _: list[str]) -> int:
-    metadata.write(options.repository)
-    return 0

@@ -2,8 +2,7 @@
 """The metadata common to all distributions, and the parts of package pages that show it.
 
 The addresses of the project are in one place, the table [tool.samebytes.urls] of the root
-pyproject.toml. `dev.py metadata` copies them into every distribution, as a build knows no other
-pyproject.toml than its own.
+pyproject.toml, and copied into that of every distribution, as a build knows no other than its own.
 """
 
 import re
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError
+from devtools.workspace import CORE, DISTRIBUTIONS, ROOT
 
 AUTHORS = [{"name": "The samebytes authors"}]
 # Besides these, each may have its own topics.
@@ -35,7 +34,6 @@ _LINK = re.compile(
 )
 _ROW = re.compile(r"^\| `([\w-]+)` \| (.*) \|$", re.MULTILINE)
 _NAME = re.compile(r"`([\w-]+)`")
-_URLS = re.compile(r"\n\[(project|tool\.samebytes)\.urls\]\n(?:[^\n\[]+\n)*")
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -153,42 +151,3 @@ def folders_installed(readme: str) -> list[str]:
                 if name.startswith("samebytes") and name not in there:
                     found.append(f"{folder} needs {name}, which the line does not install")
     return found
-
-
-def of_repository(address: str) -> dict[str, str]:
-    """The addresses of a project whose home is a repository on GitHub.
-
-    Raises:
-        CommandError: it is not a repository's address.
-    """
-    home = address.rstrip("/")
-    if not re.fullmatch(r"https://[\w.-]+/[\w.-]+/[\w.-]+", home):
-        raise CommandError(f"{address} is not a repository: https://github.com/OWNER/NAME is")
-    return {
-        "Homepage": home,
-        "Documentation": f"{home}/blob/main/docs/README.md",
-        "Source": home,
-        "Changelog": f"{home}/blob/main/CHANGELOG.md",
-        "Issues": f"{home}/issues",
-    }
-
-
-def write(repository: str | None = None) -> None:
-    """Copy the addresses into every distribution; those of `repository` if it is given.
-
-    Raises:
-        CommandError: `repository` is not a repository's address.
-    """
-    if repository is not None:
-        _write_table(ROOT, "tool.samebytes", of_repository(repository))
-    for distribution in DISTRIBUTIONS:
-        _write_table(distribution.path, "project", urls())
-
-
-def _write_table(folder: Path, owner: str, addresses: Mapping[str, str]) -> None:
-    path = folder / "pyproject.toml"
-    lines = "".join(f'{label} = "{address}"\n' for label, address in addresses.items())
-    text, count = _URLS.subn(lambda _: f"\n[{owner}.urls]\n{lines}", path.read_text())
-    if count != 1:
-        raise CommandError(f"{path} has {count} tables [{owner}.urls], expected 1")
-    path.write_text(text)

@@ -11,12 +11,9 @@ from devtools.metadata import (
     complaints,
     extras_table,
     folders_installed,
-    of_repository,
     relative,
-    urls,
-    write,
 )
-from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError
+from devtools.workspace import CORE, DISTRIBUTIONS, ROOT
 
 
 def test_no_distribution_has_a_complaint() -> None:
@@ -119,22 +116,3 @@ def test_a_table_of_extras_is_compared_with_them() -> None:
     assert extras_table(core(one=[], two=[], all=["x[one,two]"]), TABLE) == [
         "the row of `all` must name what it leaves out: "
     ]
-
-
-def test_one_command_changes_all_addresses(copies: Path) -> None:
-    write("https://github.com/owner/name/")
-    assert urls() == of_repository("https://github.com/owner/name")
-    assert urls()["Changelog"] == "https://github.com/owner/name/blob/main/CHANGELOG.md"
-    assert complaints() == []
-    changed = [p for p in copies.rglob("pyproject.toml") if "owner/name/issues" in p.read_text()]
-    assert len(changed) == len(DISTRIBUTIONS) + 1
-    before = {path: path.read_text() for path in changed}
-    write()
-    assert {path: path.read_text() for path in changed} == before
-
-
-def test_an_address_of_no_repository_is_refused(copies: Path) -> None:
-    before = (copies / "pyproject.toml").read_text()
-    with pytest.raises(CommandError, match=r"example\.org is not a repository"):
-        write("https://example.org")
-    assert (copies / "pyproject.toml").read_text() == before
