@@ -135,6 +135,28 @@ def test_compilers_that_are_not_there(
         assert (caught.value.property, caught.value.value) == (key, config[key])
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "advice"),
+    [
+        ("NPU_ENABLE_STRIDES_FOR", "x", "copied where copy=True allows it"),
+        ("NPU_QDQ_OPTIMIZATION", True, "Leave it out"),
+        ("COMPILATION_NUM_THREADS", 2, "Leave it out"),
+        ("NPU_DISABLE_IDLE_MEMORY_PRUNING", True, "Leave it out"),
+    ],
+)
+def test_properties_that_the_driver_or_its_compiler_does_not_know(
+    npu: Any, doubling: Callable[..., Any], key: str, value: Any, advice: str
+) -> None:
+    """The plugin has them, so `validate` lets them pass, and refuses them as it compiles."""
+    says = f"(?s)it was set to {value!r}.*does not take it with this machine's driver.*{advice}"
+    model = doubling((1, N))
+    for where in ("NPU", npu):
+        with pytest.raises(NpuPropertyError, match=says) as caught:
+            compile_model(model, where, {key: value})
+        assert caught.value.property == key
+        assert compile_model(model, where)
+
+
 @pytest.mark.parametrize("streams", [0, 1, 2])
 def test_callbacks_come_with_any_number_of_streams(
     streams: int, npu: Any, doubling: Callable[..., Any]

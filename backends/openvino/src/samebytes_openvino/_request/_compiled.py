@@ -109,7 +109,8 @@ def compile_model(
         LayoutError: a shared queue with more than one stream; dynamic shapes on the NPU.
         UnknownNameError: OpenVINO knows no device of that name.
         UnknownNameError, NpuPropertyError: what `intel_npu.validate` refuses, for the NPU; a
-            compiler that is not installed, or a platform for which the driver does not compile.
+            compiler that is not installed, a platform for which the driver does not compile, or a
+            property that the driver or its compiler does not know.
         UnsupportedObjectError: neither a context nor a name; or neither a model nor a path.
         ClosedError: the context was closed.
         FileNotFoundError: the file does not exist.

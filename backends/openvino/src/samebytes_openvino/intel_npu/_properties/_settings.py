@@ -7,6 +7,7 @@ Properties are checked before OpenVINO gets them: it takes many that fail much l
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -32,6 +33,14 @@ _NPU = "NPU"
 # compiler_adapter_factory.cpp. The second names the library alone, as later versions do.
 _NO_COMPILER = ("VCL compiler loading failed", "libopenvino_intel_npu_compiler")
 _NO_DEVICE = "Could not find a valid NPU device"
+# common/src/filtered_config.cpp: the plugin has the option, and the driver or its compiler has not.
+_NO_OPTION = re.compile(r"Option '(\w+)' is not supported for current configuration")
+# utils/src/zero/zero_wrappers: what sets the one key that is a property of a driver's context.
+_NO_PRUNING = "pfnSetProperties is only available"
+_INSTEAD = {
+    "NPU_ENABLE_STRIDES_FOR": "Leave it out: the NPU then takes dense inputs and outputs, and a "
+    "region with gaps is copied where copy=True allows it",
+}
 _BY_NAME = {row.name: row for row in reversed([*PROPERTIES.values()])}
 # Python's bindings of 2026.4.1 have the type of the values, and do not convert to it.
 _WITHOUT_A_TYPE = ("COMPATIBILITY_CHECK",)
@@ -159,7 +168,7 @@ def check_tiles(core: Any) -> None:
 
 @contextmanager
 def naming_compilers(core: Any, config: Mapping[str, Any]) -> Iterator[None]:
-    """Name the property by which OpenVINO cannot compile, where it is one of these two.
+    """Name the property by which OpenVINO cannot compile, where it is one of these.
 
     Args:
         core: the openvino.Core that compiles.
@@ -167,12 +176,22 @@ def naming_compilers(core: Any, config: Mapping[str, Any]) -> Iterator[None]:
 
     Raises:
         NpuPropertyError: NPU_COMPILER_TYPE, whose compiler is not installed; or NPU_PLATFORM, for
-            which the driver that is here does not compile.
+            which the driver that is here does not compile; or a property that the plugin knows and
+            the driver or its compiler does not.
     """
     try:
         yield
     except RuntimeError as error:
         message = str(error)
+        unknown = _unknown_in(message, config)
+        if unknown is not None:
+            raise NpuPropertyError(
+                unknown,
+                config[unknown],
+                f"it was set to {config[unknown]!r}, and OpenVINO's NPU plugin does not take it "
+                "with this machine's driver and compiler: the plugin's SUPPORTED_PROPERTIES lists "
+                f"what it takes. {_INSTEAD.get(unknown, 'Leave it out')}",
+            ) from error
         if any(text in message for text in _NO_COMPILER):
             raise NpuPropertyError(
                 "NPU_COMPILER_TYPE",
@@ -191,6 +210,15 @@ def naming_compilers(core: Any, config: Mapping[str, Any]) -> Iterator[None]:
                 "OpenVINO's own NPU compiler is installed",
             ) from error
         raise
+
+
+def _unknown_in(message: str, config: Mapping[str, Any]) -> str | None:
+    """The key of `config` that OpenVINO says is not known here; None for another message."""
+    option = _NO_OPTION.search(message)
+    key = option.group(1) if option else ""
+    if _NO_PRUNING in message:
+        key = "NPU_DISABLE_IDLE_MEMORY_PRUNING"
+    return key if key in config else None
 
 
 def _key_of(name: Any) -> str:
