@@ -198,6 +198,9 @@ def regions_of_found(
 ) -> list[Region]:
     """Regions, the best first; what lies outside of what the model saw is cut off.
 
+    Of an object that lies outside as a whole, as detectors find some in the padding of a letterbox,
+    there is no region.
+
     Args:
         transform: from the model's image to the frame.
         labels: the names of classes by their numbers.
@@ -216,7 +219,8 @@ def regions_of_found(
     last = first + seen[2:]
     low, high = (np.clip(end * size, first, last) for end in (ends.min(0), ends.max(0)))
     regions = []
-    for number in range(len(found)):
+    outside = (low >= high).any(1)
+    for number in np.flatnonzero(~outside).tolist():
         (left, top), (right, bottom) = low[number].tolist(), high[number].tolist()
         x, y = round(left), round(top)
         label = int(found.labels[number])
