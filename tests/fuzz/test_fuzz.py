@@ -15,7 +15,7 @@ from .machine import Machine, WrongBytesError
 from .running import KINDS, Finding, fuzz, grew, new_seed
 
 _SEEDS = {"steps": 30, "interrupts": 12, "threads": 20}
-_SECONDS_OF_NEW_SEEDS = 25
+_SECONDS_OF_NEW_SEEDS = 10
 
 
 @pytest.mark.usefixtures("devices")

@@ -43,6 +43,8 @@ _ANY = 0.1
 _READ_ON = 1.0
 _WARM = 0.3
 _GROWTH = 8 << 20
+_ENOUGH = 100
+"""Frames that are sent, and that readers check."""
 
 
 @dataclass
@@ -61,7 +63,8 @@ class RingReport:
             that they checked of theirs.
         wrong: what was not as it must be, one line each.
         memory, descriptors, files: of the writer's process, and files where rings have their
-            sockets, each second. Slots are memfds, which are files nowhere.
+            sockets, each second, and 60 times in what is shorter than a minute. Slots are memfds,
+            which are files nowhere.
     """
 
     seconds: float = 0.0
@@ -82,6 +85,12 @@ class RingReport:
     memory: list[int] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
     files: list[int] = field(default_factory=list)
+
+    @property
+    def is_telling(self) -> bool:
+        """True if there was enough of all that a soak is about."""
+        struck = self.killed_reading and self.killed_writers and self.lost
+        return bool(struck and self.accepted > _ENOUGH and self.received > _ENOUGH)
 
     def __str__(self) -> str:
         lines = [
@@ -330,14 +339,17 @@ class _KilledWriter:
         report.killed_writers += 1
 
 
-def soak(seconds: float, seed: int = 0) -> RingReport:
+def soak(seconds: float, seed: int = 0, at_most: float = 0.0) -> RingReport:
     """Run for so long.
 
     Args:
         seconds: how long, about.
         seed: of what happens when.
+        at_most: how long, in seconds, where a busy machine has shown too little before.
     """
     report, chance = RingReport(), random.Random(seed)
+    # Short runs have their writers, and the looks that show growth, as long ones do.
+    longest, between = max(3.0, min(15.0, seconds / 6)), min(1.0, seconds / 60)
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         address = str(Path(folder, "ring"))
@@ -345,10 +357,13 @@ def soak(seconds: float, seed: int = 0) -> RingReport:
         done: dict[int, Counter[int]] = {}
         number, next_look = 0, start
         try:
-            while time.monotonic() - start < seconds:
+            while (now := time.monotonic() - start) < seconds or (
+                now < at_most and not report.is_telling
+            ):
                 killed = number % 3 == 2
                 writer = _KilledWriter(number, address) if killed else _Writer(number, address)
-                until = min(time.monotonic() + chance.uniform(2, 15), start + seconds)
+                end = start + (seconds if now < seconds else at_most)
+                until = min(time.monotonic() + chance.uniform(2, longest), end)
                 next_event = time.monotonic() + 0.5
                 while (now := time.monotonic()) < until:
                     faulthandler.dump_traceback_later(2 * LONGEST_WAIT, exit=True)
@@ -358,7 +373,7 @@ def soak(seconds: float, seed: int = 0) -> RingReport:
                         next_event = now + chance.uniform(0.05, 1.0)
                     if now > next_look and not killed:  # that one's ring is not in this process
                         _look(report, folder)
-                        next_look = now + 1
+                        next_look = now + between
                 writer.end(readers, report)
                 if isinstance(writer, _Writer):
                     done[number] = writer.done_by

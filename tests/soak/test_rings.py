@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A minute of the soak of rings; longer by hand: python3 dev.py soak --kind ring --seconds 1800."""
+"""Seconds of the soak of rings; longer by hand: python3 dev.py soak --kind ring --seconds 1800."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from .rings import RingReport, check_flat, soak
 
-SECONDS = float(os.environ.get("SAMEBYTES_SOAK_SECONDS", "60"))
+SECONDS = float(os.environ.get("SAMEBYTES_SOAK_SECONDS", "20"))
 LONGEST_END = 600
 """Seconds for what comes before and after: less, unless it hangs."""
 
@@ -23,13 +23,9 @@ LONGEST_END = 600
 def test_every_frame_is_accounted_for_with_readers_that_are_killed() -> None:
     # Its own process: in that of all tests, memory comes and goes that is not the ring's.
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        report = process.submit(soak, SECONDS).result(SECONDS + LONGEST_END)
+        report = process.submit(soak, SECONDS, 0, 5 * SECONDS).result(5 * SECONDS + LONGEST_END)
     assert not report.wrong, str(report)
-    assert report.accepted > 100
-    assert report.received > 100
-    assert report.killed_reading, str(report)
-    assert report.lost, str(report)
-    assert report.killed_writers, str(report)
+    assert report.is_telling, str(report)
     assert report.received_of_killed, str(report)
 
 
