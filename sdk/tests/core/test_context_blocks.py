@@ -20,6 +20,14 @@ class Toy(Context):
         self.ended += 1
 
 
+class _Interrupted(list[None]):
+    """As where a signal handler raises as soon as the block was counted."""
+
+    def append(self, item: None) -> None:
+        super().append(item)
+        raise KeyboardInterrupt
+
+
 def test_the_last_block_closes() -> None:
     context = Toy()
     with context:
@@ -58,3 +66,13 @@ def test_a_closed_one_cannot_be_entered() -> None:
         with pytest.raises(ClosedError), context:
             pass
     assert context.ended == 1
+
+
+def test_a_block_that_is_interrupted_as_it_begins_is_not_counted() -> None:
+    context = Toy()
+    context._blocks = _Interrupted()
+    with pytest.raises(KeyboardInterrupt), context:
+        pass
+    assert not context._blocks
+    context.close()
+    assert context.closed

@@ -10,12 +10,19 @@ import threading
 import weakref
 from functools import partial
 from types import FrameType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from samebytes import Storage
-from samebytes._core.owner.storage import _released_at_exit, publish, releasing
+from samebytes._core.owner import storage as owners
+from samebytes._core.owner.storage import (
+    JointStorage,
+    _released_at_exit,
+    publish,
+    releasing,
+)
 
 
 def test_released_once_with_the_last_holder() -> None:
@@ -206,6 +213,51 @@ def test_in_a_cycle_through_what_it_keeps_a_storage_is_released_once() -> None:
         gc.collect()
     assert sorted(order) == ["mapping", "memory"]
     assert alive() is None
+
+
+def _interrupted(made: type[Storage]) -> type[Storage]:
+    """A class of storages that Ctrl-C interrupts as soon as one is made."""
+
+    class Interrupted(made):  # type: ignore[valid-type, misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            raise KeyboardInterrupt
+
+    return Interrupted
+
+
+def test_an_interrupted_collection_releases_no_memory_before_its_mappings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[str] = []
+    memory = Storage(partial(order.append, "memory"))
+    mapping = Storage(partial(order.append, "mapping"), keep=memory)
+    with monkeypatch.context() as patched:
+        patched.setattr(owners, "_Later", _interrupted(owners._Later))
+        with pytest.raises(KeyboardInterrupt):
+            owners._release_later(memory)
+    assert order == []
+    del memory, mapping
+    assert order == ["mapping", "memory"]
+
+
+def test_at_exit_an_interruption_makes_no_release_run_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    released: list[int] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(owners, "_released_at_exit", {})
+        memory = Storage(partial(released.append, 1), at_exit=True)
+        patched.setattr(owners, "Storage", _interrupted(Storage))
+        with pytest.raises(KeyboardInterrupt):
+            owners._release_living()
+        assert released == []
+        del memory
+    assert released == [1]
+
+
+def test_the_owner_of_planes_says_so() -> None:
+    assert repr(JointStorage(keep=(Storage(), Storage()))) == "<JointStorage of 2 planes>"
 
 
 def test_close_raises_the_error_of_a_release_that_a_debugger_delays() -> None:

@@ -371,8 +371,8 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         raise TypeError(f"a {type(self).__name__} holds handles of this process: cannot pickle it")
 
     def __enter__(self) -> Self:
-        self._blocks.append(None)
         try:
+            self._blocks.append(None)  # a signal handler may raise after it, and not before
             self.check_open()
         except BaseException:
             self._blocks.pop()
@@ -380,6 +380,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         return self
 
     def __exit__(self, *exc: object) -> None:
+        # Interrupted before this, it stays open, and its handles end with the last reference to it.
         self._blocks.pop()
         self.close()
 

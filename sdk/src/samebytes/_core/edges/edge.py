@@ -126,7 +126,8 @@ def ordering_queue() -> Any:
     """The queue that the caller of map() passed, or None: then the edge must be synchronous.
 
     For `MemoryMapper.connect`. An edge that is given a queue enqueues there and does not wait; it
-    keeps the queue for what it must enqueue when the mapping is flushed or released.
+    keeps the queue for what it must enqueue when the mapping is flushed or released. To ask counts
+    as doing so: map(queue=) raises NoRouteError where no edge has asked.
     """
     current = ordering.get()
     if current is None:

@@ -93,11 +93,14 @@ class MemoryMapper:
             access: already checked against `item.readonly`.
 
         Returns:
-            (native, layout, storage). `native` must keep its memory alive by itself; for a frame
-            of a framework without frame objects it is a tuple, one for each plane. `layout` is a
-            TensorInfo, or None to read it from `native` when asked. `storage` owns what was made
-            and must be given back by close(), or None where nothing was. For planes in memories
-            of their own it is `joint_owner` of a storage for each.
+            (native, layout, storage). `native` must keep its memory alive by itself, and is
+            read-only for "r", where that can be; for a frame of a framework without frame objects
+            it is a tuple, one for each plane. `layout` is a TensorInfo, or None to read it from
+            `native` when asked; that of a frame is not used. `storage` owns what this call made and
+            close() must give back, or None where nothing was; for planes in memories of their own
+            it is `joint_owner` of a storage for each. Where its `keep` is None, the core puts the
+            owner of the source there, unless the edge copies; a `keep` of the edge's own includes
+            what holds the memory of the source.
 
         Raises:
             Refused: the edge cannot take this object; the message is the reason.

@@ -128,7 +128,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             storage: releases the memory. For planes in their own memories, `joint_owner` of
                 the storage of each.
             made: the storages that close() looks for, where that is more or less than `storage`, or
-                than all parts of a joint one: what the others lie in comes first.
+                than all parts of a joint one; those that others of them lie in come first.
         """
         if made is None:
             made = parts_of(storage)
@@ -378,7 +378,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         own = [p._owner for p in self._planes or () if not p.closed]
         return (owner, *[each for each in own if each is not owner])  # mostly there is one
 
-    def _holders(self) -> list[Holder]:
+    def _to_close(self) -> list[Holder]:
         return [*[p for p in self._planes or () if not p.closed], self]
 
     def _make_planes(self) -> tuple[TensorT_co, ...]:

@@ -298,7 +298,7 @@ class Tensor(NoElements, Holder):
     def _owners(self) -> tuple[Any, ...]:
         return (self._owner,)
 
-    def _holders(self) -> list[Holder]:
+    def _to_close(self) -> list[Holder]:
         return [self]
 
 

@@ -2,7 +2,8 @@
 """Holder, the base of Tensor and Frame: flush(), wait(), close() and the `with` block.
 
 Whoever uses memory holds its storage, by whatever way. So weak references to the storages say all:
-one that is alive after the object has dropped its own has another holder, who releases it.
+one that is alive after the object has dropped its own has another holder, an array for instance,
+which releases it.
 
 close() gives the object another class, whose `__getattr__` raises, and empties the slots. A check
 in the open class would cost on every attribute of every open object, and so would a `__getattr__`
@@ -90,20 +91,21 @@ class Holder(Uncopyable):
         Closing twice does nothing. Memory that belongs to the user is dropped, not released.
 
         Returns:
-            True if all that this object's own map() or allocate() made is gone, False if somebody
-            holds a part of it, None if it made nothing or was closed before.
+            True if the owners of all that this object's own map(), by all its edges, or allocate()
+            made are gone. False if somebody holds one of them, or another thread is releasing it.
+            None if it made nothing or was closed before.
 
         Raises:
             Exception: what a driver's release raised; the object is closed, and all releases ran.
         """
-        made, holders = self._made, self._holders()
+        made, items = self._made, self._to_close()
         if not made:
-            _close(holders)
+            _close(items)
             sweep_loans()  # what was lent to the native is the lender's again
             return None
         living, ids = memory_of(made), frozenset(map(id, storage_chain(made)))
         del made
-        releasing(ids, _close, holders)
+        releasing(ids, _close, items)
         return are_gone(living)
 
     def __enter__(self) -> Self:
@@ -113,13 +115,13 @@ class Holder(Uncopyable):
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         """Publish what was written and close; see "The end of a block" in docs/explanation.
 
-        Where something else uses the memory, the last holder releases it. After an exception
+        Memory that something else uses is released with its last holder. After an exception
         nothing is published.
         """
         if self.closed:
             return
         if kind is not None:
-            _close(self._holders())
+            _close(self._to_close())
             return
         if read_slot(_readonly, self):
             self.close()
@@ -143,7 +145,7 @@ class Holder(Uncopyable):
         """Everything that keeps bytes of this object alive."""
 
     @abstractmethod
-    def _holders(self) -> list[Holder]:
+    def _to_close(self) -> list[Holder]:
         """This object and its open planes, which close with it."""
 
 
@@ -188,9 +190,12 @@ def read_slot(slot: Any, item: Any) -> Any:
         raise ClosedError(f"this {type(item).__name__} was closed") from None
 
 
-def _close(holders: Sequence[Any]) -> None:
-    """Drop every reference that these hold, and make every further use raise ClosedError."""
-    for item in holders:
+def _close(items: Sequence[Any]) -> None:
+    """Drop every reference that these hold, and make every further use raise ClosedError.
+
+    Where it is interrupted, as by Ctrl-C, an item that is closed may hold some until its own end.
+    """
+    for item in items:
         cls = type(item)
         closed, slots = _known.get(cls) or _prepare(cls)
         item.__class__ = closed

@@ -50,6 +50,7 @@ untrack = ctypes.pythonapi["PyObject_GC_UnTrack"]
 """Take an object out of the garbage collector's sight: it ends with its last reference alone.
 
 For objects that refer to no others. In a cycle they are then given back after all finalizers ran.
+Whoever acquires one calls this at once: the types of `OwnedPointer.freed_by` do not.
 """
 untrack.restype = None
 untrack.argtypes = (py_object,)
@@ -104,8 +105,8 @@ if os.name == "posix":
 class Fd(Uncopyable):
     """Owns one file descriptor and closes it exactly once.
 
-    `Fd(number)` takes ownership of an open descriptor. Use `Fd.borrow(number)` where the caller
-    keeps theirs: it duplicates.
+    `Fd(number)` takes ownership of an open descriptor; one that it refuses stays the caller's. Use
+    `Fd.borrow(number)` where the caller keeps theirs: it duplicates.
 
     Any thread may use, close and hand it over at any time: the number goes to one of them.
     """
@@ -157,7 +158,8 @@ class Fd(Uncopyable):
             ClosedError: this one was closed or handed over.
             OSError: the process has no descriptor left.
         """
-        owned = self._open()  # as long as it is held here, nobody closes it
+        # Held here, close() of another thread does not end it; who was given it by detach() may.
+        owned = self._open()
         return Fd(os.dup(owned.value))
 
     def detach(self) -> int:

@@ -106,7 +106,7 @@ class Loan:
         return self._token is not None
 
     def done(self) -> None:
-        """All is lent. Without this call, as when an exception strikes, nothing else is lost."""
+        """Say that all is lent. So does the end of a loan, where an exception drops it before."""
         self._token = None
         # What was released before this call could not be taken back until now.
         early = not all(slot.cell.value for slot in self._slots)
@@ -199,13 +199,15 @@ def _address(function: Any) -> int:
 
 _add_pending_call = ctypes.PyDLL(None)["Py_AddPendingCall"]
 _add_pending_call.argtypes = (c_void_p, py_object)
-# 0 of any result: Python takes another one of a pending call for an exception.
+# 0 of any result, also the -1 of a full queue, after which the next sweep serves: Python takes
+# another result of a pending call for an exception.
 _add_pending_call.restype = (0).__mul__
 
 _due = UntracedCall(sweep_loans)
-# The library passes an object of its own to this, which therefore has a second call made: is _due
-# true? An exception in there is the program's; one in a callback of ctypes would be swallowed.
-# So nothing of the callback is Python code, in which a signal handler could raise one.
+# Two pending calls follow each other. The library queues the first, _sweep_soon, and passes it an
+# object of its own. So that one queues the second: is _due true? To ask sweeps. An exception in
+# there is the program's; one in a callback of ctypes would be swallowed. So nothing of the callback
+# is Python code, in which a signal handler could raise one.
 _sweep_soon = CFUNCTYPE(c_int)(
     partial(_add_pending_call, _address(ctypes.pythonapi.PyObject_IsTrue), _due)
 )

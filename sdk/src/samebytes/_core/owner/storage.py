@@ -45,7 +45,7 @@ class Uncopyable:
 
 
 class Imports(dict[Hashable, Any]):
-    """Imports of one storage that one cache of a driver's remembers."""
+    """Imports of the memory of one storage, which an ImportCache remembers by their keys."""
 
     __slots__ = ("__weakref__",)
 
@@ -64,19 +64,22 @@ class Storage(Uncopyable):
     Args:
         release: called once, without arguments, by whichever thread drops the last holder. It
             empties what it gives back before C takes over: interrupted there, it leaks, and never
-            frees twice. None for memory that belongs to somebody else.
+            frees twice. close() raises what it raises; elsewhere Python reports that, as it does
+            errors of finalizers. None for memory that belongs to somebody else.
         address: of the first byte, if the CPU can use it; 0 otherwise.
         nbytes: size in bytes.
         keep: what the memory lies in: another storage, the user's own object, or a tuple of them.
+            flush(), wait() and close() reach the storages in it.
         holds: anything else that must live as long: an import that several mappings share, or the
-            native object whose end frees the memory. Nobody looks into it: flush, wait and close()
-            of this storage do not reach it.
+            native object whose end frees the memory. They do not reach what is here alone. In a
+            reference cycle it may be finalized before the release is called: see `untrack`.
         readonly: arrays made from it cannot be made writable.
         flush: publishes writes without ending the mapping; None if nothing needs to be done.
         wait: returns when what was enqueued on this memory is done; None if nothing ever is.
         at_exit: release at interpreter exit if still alive, newest first, and never in a forked
-            child. For memory whose release runs code of a library that would crash later in the
-            shutdown, and whose handles are the parent's; it must not be read afterwards.
+            child, where what the release holds ends with the storage all the same. For memory
+            whose release runs code of a library that would crash later in the shutdown, and whose
+            handles are the parent's; it must not be read afterwards.
     """
 
     _instead = "hold the same one, or copy the array that lies in it"
@@ -84,7 +87,7 @@ class Storage(Uncopyable):
     __slots__ = ("__array_interface__", "__weakref__", "_imports", "address", "flush", "holds",
                  "keep", "nbytes", "readonly", "release", "wait")  # fmt: skip
 
-    _imports: tuple[weakref.ref[Imports], ...]  # end before it: see ImportCache
+    _imports: tuple[weakref.ref[Imports], ...]  # emptied before the release: see ImportCache
 
     def __init__(
         self,
@@ -160,8 +163,8 @@ class Storage(Uncopyable):
     def ending(self) -> bool:
         """True if the release of this storage has begun.
 
-        Python clears weak references to an object after its finalizer. So who finds a storage by
-        one, while another thread gives the memory back, must check this and make another storage.
+        Python clears weak references to an object after its finalizer. So a storage that was found
+        by one may be giving its memory back in another thread: then another must be made.
         """
         return self.release is _begun
 
@@ -191,12 +194,16 @@ def _release_later(storage: Storage) -> None:
     collector looked: it, and whatever it holds, lives until the last reference is gone. That the
     collector calls shows in the count of references, which is 1 in every other case: to make one
     of these for every storage would nearly double the time that one takes.
+
+    It is given the release last, when the storage holds it. An exception of a signal handler then
+    leaks; one that dropped it together with the release would release too early.
     """
-    later = _Later(storage.release, keep=storage.keep)
+    later = _Later(keep=storage.keep)
     later.stands_for, later._imports = id(storage), storage._imports
     if _released_at_exit.pop(id(storage), None) is not None:
         _released_at_exit[id(later)] = weakref.ref(later)
-    storage.keep, storage.release = later, None
+    storage.keep = later
+    later.release, storage.release = storage.release, None
 
 
 def _alone() -> int:
@@ -240,6 +247,9 @@ class JointStorage(Storage):
     __slots__ = ()
 
     keep: tuple[object, ...]
+
+    def __repr__(self) -> str:
+        return f"<JointStorage of {len(self.keep)} planes>"
 
 
 def joint_owner(owners: Sequence[Any]) -> Any:
@@ -353,9 +363,11 @@ def _release_living() -> None:
     for ref in reversed(list(_released_at_exit.values())):
         storage = ref()
         if storage is not None and storage.release is not None:
-            ended = Storage(storage.release)  # dropped at once: an error is reported, others follow
-            ended._imports, storage.release = storage._imports, None
-            del ended
+            ended = Storage()
+            ended._imports = storage._imports
+            # One assignment, in which no signal handler runs: one of the two has the release.
+            ended.release, storage.release = storage.release, None
+            del ended  # an error is reported, and others follow
 
 
 def _leave_to_the_parent() -> None:

@@ -68,6 +68,7 @@ def _untraced(function: Callable[[], None]) -> Any:
     enable.restype = None
 
     def calls(*steps: Any) -> Callable[[], bool]:
+        # Of the pairs (step, state) the first step is given the state, and the others nothing.
         pairs = _iterated(partial(product, steps, _iterated(partial(map, call, (this_thread,)))))
         given = slice(2), *[slice(1)] * (len(steps) - 1)
         called = _iterated(partial(map, getitem, pairs, given))
