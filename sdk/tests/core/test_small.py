@@ -87,8 +87,14 @@ def test_handle_keys() -> None:
         tensor.handle("clmem")
     with pytest.raises(UnknownNameError, match="handle of cpu"):
         tensor.handle("cl_mem")
-    with pytest.raises(UnknownNameError, match="handle of a Frame"):
-        sb.context("cpu").allocate_frame("GRAY8", 4, 4).handle("cl_mem")
+    frame = sb.context("cpu").allocate_frame("GRAY8", 4, 4)
+    with pytest.raises(UnknownNameError, match="handle of cpu"):
+        frame.handle("cl_mem")
+    for item in (tensor, frame, sb.context("cpu")):
+        assert item.find_handle("cl_mem") is None
+        with pytest.raises(UnknownNameError, match="did you mean 'cl_mem'"):
+            item.find_handle("clmem")
+    assert tensor.find_handle("data") == tensor.handle()
     key = HandleKey("test_handle", "int", "tensor", "of this test")
     key.register()
     key.register()

@@ -16,7 +16,6 @@ from samebytes import (
     Tensor,
     TensorInfo,
 )
-from samebytes.errors import UnknownNameError
 
 from ._allocators import Allocator, find_allocator
 from ._buffer import DMABuffer, DMAPlane
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from ._descriptor import Kind
 
 __all__ = ["DMA", "DMAContext", "DMATensor"]
-
-_HANDLES = ("dma_fd", "drm_modifier", "offset", "pitch")
 
 
 class DMATensor(Tensor):
@@ -66,7 +63,7 @@ class DMATensor(Tensor):
     def _describe(self) -> TensorInfo:
         return self.native.info
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         plane = self.native
         if key == "dma_fd":
             return plane.buffer.fileno()
@@ -74,11 +71,9 @@ class DMATensor(Tensor):
             return plane.offset
         if key == "drm_modifier":
             return plane.modifier
-        if key == "pitch" and plane.pitch is not None:
+        if key == "pitch":
             return plane.pitch
-        if key == "data":
-            return super()._handle(key)  # says how to get there
-        raise UnknownNameError("handle of dma", key, _HANDLES)
+        return super()._handle(key)
 
     def __repr__(self) -> str:
         plane = self.native

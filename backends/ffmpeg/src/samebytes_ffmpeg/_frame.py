@@ -107,7 +107,7 @@ class FFmpegPlane(Tensor):
         except Refused as reason:
             raise LayoutError(str(reason)) from reason
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         if key == "plane_index":
             return self._index
         if key == "data":
@@ -115,7 +115,7 @@ class FFmpegPlane(Tensor):
             owner = frame_of_plane(native)
             frame = AVFrame.from_address(frame_address(owner))
             return c_void_p.from_address(frame.extended_data + 8 * plane_index(native)).value or 0
-        return self.context.no_handle(key)
+        return None
 
 
 class FFmpegFrame(Frame[FFmpegPlane]):
@@ -204,10 +204,8 @@ class FFmpegFrame(Frame[FFmpegPlane]):
             planes = planes[:count]
         return self._planes_over(planes)
 
-    def _handle(self, key: str) -> int:
-        if key != "av_frame":
-            raise UnknownNameError("handle of an FFmpegFrame", key, ("av_frame",))
-        return frame_address(self.native)
+    def _handle(self, key: str) -> int | None:
+        return frame_address(self.native) if key == "av_frame" else None
 
 
 def _remember(key: tuple[int, int, int], native: Any, info: Any) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +92,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         try:
             handle = parent.handle("cl_context")
         except UnknownNameError as error:
-            if _has_display(parent):
+            if parent.find_handle("va_display") is not None:
                 return _on_device_of(parent, device)  # type: ignore[return-value]  # of this class
             raise NoRouteError(parent.node, "opencl", [f"it has no cl_context: {error}"]) from error
         return cls._of_handle(handle, parent, device)
@@ -103,11 +102,11 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
     def _of_handle(cls, handle: int, parent: Any, device: Any) -> Self:
         native = pyopencl.Context.from_int_ptr(handle, retain=True)
         queue = chosen = None
-        with suppress(UnknownNameError):
-            queue = pyopencl.CommandQueue.from_int_ptr(parent.handle("cl_queue"), retain=True)
+        if (handle := parent.find_handle("cl_queue")) is not None:
+            queue = pyopencl.CommandQueue.from_int_ptr(handle, retain=True)
             chosen = queue.device
-        with suppress(UnknownNameError):
-            chosen = _of_context(native, parent.handle("cl_device"))
+        if (device_handle := parent.find_handle("cl_device")) is not None:
+            chosen = _of_context(native, device_handle)
         if device is not None:
             chosen = find_device(device)
             _of_context(native, chosen.int_ptr)
@@ -207,14 +206,6 @@ def _default(device: pyopencl.Device) -> OpenCLContext:
 @in_our_words
 def _make(device: pyopencl.Device) -> OpenCLContext:
     return OpenCLContext(pyopencl.Context([device]), device)
-
-
-def _has_display(context: Context) -> bool:
-    try:
-        context.handle("va_display")
-    except UnknownNameError:
-        return False
-    return True
 
 
 def _on_device_of(parent: Context, name: str | None) -> OpenCLContext:

@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
-from samebytes import Access, Context, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
-from samebytes.errors import DeviceMismatchError, LayoutError, UnknownNameError
+from samebytes import Access, Frame, ImageInfo, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes.errors import DeviceMismatchError, LayoutError
 from samebytes.plugins import Refused
 
 from ._context import OpenCLContext
@@ -74,7 +73,7 @@ def _finished(mapper: MemoryMapper, item: Tensor | Frame) -> OpenCLContext:
     queue = working_queue(context)
     if not queue.ordered:
         item.wait()
-        pending = _handle(mapper.source, "cl_queue")
+        pending = mapper.source.find_handle("cl_queue")
         if pending and pending != queue.handle:
             call("clFinish", pending)
         queue.finish()
@@ -94,15 +93,15 @@ def _native_or_refused(
 def _native(
     context: OpenCLContext, item: Tensor, info: TensorInfo
 ) -> tuple[Any, TensorInfo, Storage]:
-    offset = _handle(item, "offset") or 0
-    pointer = _handle(item, "usm_ptr")
+    offset = item.find_handle("offset") or 0
+    pointer = item.find_handle("usm_ptr")
     if pointer is not None:
         nbytes = check_extent(info, 1 << 63, "memory")
         native = wrap_usm_pointer(context, pointer + offset, nbytes)
         storage = Storage(nbytes=nbytes)
         native.pin, native.layout = (storage, item.storage), info
         return native, info, storage
-    handle = _handle(item, "cl_mem")
+    handle = item.find_handle("cl_mem")
     if handle is None:
         raise Refused("it has neither a cl_mem nor a USM pointer")
     mem, whole, kind = native_over_mem(context, handle, info)
@@ -114,9 +113,3 @@ def _native(
         return mem, info, whole
     part = sub_buffer(context, handle, offset, nbytes, whole)
     return pinned_buffer(part.handle, part, info), info, part
-
-
-def _handle(item: Tensor | Context, key: str) -> int | None:
-    with suppress(UnknownNameError):
-        return item.handle(key)
-    return None

@@ -141,7 +141,7 @@ class OpenCLTensor(Tensor):
         nbytes = native.nbytes if isinstance(native, USMAllocation) else native.size
         return TensorInfo("uint8", (nbytes,))
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         native = self.native
         if key == "offset":
             return 0  # natives begin with the tensor
@@ -152,7 +152,7 @@ class OpenCLTensor(Tensor):
                 return native.pointer
         elif key == "svm_ptr" and self.kind == "svm":
             return int(native.svm_ptr)
-        return self.context.no_handle(key)
+        return None
 
 
 def part_at(whole: OpenCLTensor, offset: int, info: TensorInfo) -> OpenCLTensor:

@@ -15,7 +15,7 @@ from ._abi.constants import MemoryType
 from ._abi.structures import Typed
 from ._fd_rules import fd_rules
 from ._native_context import NativeContext
-from ._usm import allocate, free, query_fd
+from ._usm import AllocationProperties, allocate, free, inspect, query_fd
 
 __all__ = ["Allocation", "new_memory"]
 
@@ -42,11 +42,9 @@ class Allocation:
         nbytes: its size; where a pointer was wrapped, as far as the user's word goes.
         kind: host, shared or device memory.
         owned: it is freed with its storage; else it is somebody else's.
-        begins: `address` is where the driver's allocation begins. False for a pointer into the
-            middle of somebody else's, whose offset in a DMA-BUF nobody knows.
     """
 
-    __slots__ = ("_cell", "_exported", "begins", "context", "kind", "nbytes", "owned")
+    __slots__ = ("_cell", "_exported", "context", "kind", "nbytes", "owned")
 
     def __init__(
         self,
@@ -56,14 +54,12 @@ class Allocation:
         kind: MemoryType,
         *,
         owned: bool = True,
-        begins: bool = True,
     ) -> None:
         self.context = context
         self._cell = c_void_p(address)
         self.nbytes = nbytes
         self.kind = kind
         self.owned = owned
-        self.begins = begins
         self._exported: Fd | None = None
 
     @property
@@ -99,13 +95,15 @@ class Allocation:
             NotExportableError: the driver exports none for this memory.
             LayoutError: it is a pointer into the middle of somebody else's allocation.
         """
-        if not self.begins:
-            raise LayoutError(
-                f"{self.address:#x} points into an allocation, so its position in the exported "
-                "memory is unknown: wrap the start of the allocation, with an offset"
-            )
         exported = self._exported
         if exported is None:
+            # Asked here and not when it is wrapped: before the first byte of a region, a driver
+            # answers with an error, which takes longer than the wrapping.
+            if not self.owned and self._byte(-1) == self._byte(0):
+                raise LayoutError(
+                    f"{self.address:#x} points into an allocation, so its position in the exported "
+                    "memory is unknown: wrap the start of the allocation, with an offset"
+                )
             rules = fd_rules(self.context)
             made = query_fd(self.context, self.address)
             if not rules.export_is_ours:
@@ -113,6 +111,9 @@ class Allocation:
             with _lock:
                 exported = self._exported = self._exported or made
         return exported
+
+    def _byte(self, offset: int) -> AllocationProperties | None:
+        return inspect(self.context, self.address + offset)
 
     def _release(self, _: object) -> None:
         if not self.owned:  # what may leak is a descriptor

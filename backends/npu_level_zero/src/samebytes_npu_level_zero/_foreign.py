@@ -39,11 +39,4 @@ def foreign_allocation(
         )
     if inspect(native, pointer + nbytes - 1) != first:
         raise LayoutError(f"{info} at {pointer:#x} + {offset} ends beyond its allocation")
-    return Allocation(
-        native,
-        pointer,
-        nbytes,
-        kind_of(first.kind),
-        owned=False,
-        begins=inspect(native, pointer - 1) != first,
-    )
+    return Allocation(native, pointer, nbytes, kind_of(first.kind), owned=False)

@@ -81,7 +81,7 @@ class LevelZeroTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return self.native.info
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         native = self.native
         if key == "usm_ptr":
             return native.address

@@ -62,11 +62,9 @@ class UMatContext(Context[UMatTensor]):
             )  # fmt: skip
         return intern(cls())
 
-    def handle(self, key: str) -> int:
+    def find_handle(self, key: str) -> int | None:
         """As for every context; "cl_queue" is OpenCV's queue of the calling thread."""
-        if key == "cl_queue":
-            return int(cv2.UMat.queue())
-        return super().handle(key)
+        return int(cv2.UMat.queue()) if key == "cl_queue" else super().find_handle(key)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> UMatTensor:
         """A new UMat of (rows, columns) or (rows, columns, channels). Its contents are undefined.

@@ -89,12 +89,12 @@ class UMatTensor(Tensor):
         info, _ = umat_layout(native)
         return cls.borrowed(native, context, keep=UMatStorage(native), info=info)
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         if key == "cl_mem":
             return int(self.native.handle(_ACCESS_RW))
         if key == "offset":
             return int(self.native.offset)
-        return self.context.no_handle(key)
+        return None
 
     def _describe(self) -> TensorInfo:
         from ._umat_layout import umat_layout

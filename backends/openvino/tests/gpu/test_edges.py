@@ -361,9 +361,9 @@ class FakeTensor(Tensor):
 
     __slots__ = ()
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         handles: dict[str, int] = dict(zip(("va_surface", "plane_index"), self.native, strict=True))
-        return handles[key]
+        return handles.get(key)
 
 
 class FakeContext(Context):

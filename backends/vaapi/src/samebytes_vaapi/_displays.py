@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
-from contextlib import suppress
 from functools import partial
 
 from samebytes import Context, Fd
 from samebytes.errors import (
     MissingDependencyError,
-    UnknownNameError,
 )
 from samebytes.plugins import ContextRegistry, in_forked_child
 
@@ -115,9 +113,8 @@ def of_context(context: Context) -> NativeDisplay:
     Raises:
         UnknownNameError: it has none.
     """
-    drm = None
-    with suppress(UnknownNameError):
-        drm = Fd.borrow(context.handle("drm_fd"))
+    fd = context.find_handle("drm_fd")
+    drm = None if fd is None else Fd.borrow(fd)
     return of_pointer(context.handle("va_display"), context, drm, context.device.drm_node)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from samebytes import Frame, FrameMeta
-from samebytes.errors import UnknownNameError
 
 from ._surface import VAPlane, VASurface
 from ._tensor import VATensor
@@ -37,7 +36,5 @@ class VAFrame(Frame[VATensor]):
         planes = range(len(native.image.format.planes))
         return self._planes_over([VAPlane(native, index) for index in planes])
 
-    def _handle(self, key: str) -> int:
-        if key == "va_surface":
-            return self.native.id
-        raise UnknownNameError("handle of a VAFrame", key, ("va_surface",))
+    def _handle(self, key: str) -> int | None:
+        return self.native.id if key == "va_surface" else None

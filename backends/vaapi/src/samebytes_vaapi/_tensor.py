@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from samebytes import Tensor, TensorInfo
-from samebytes.errors import UnknownNameError
 
 from ._surface import VAPlane
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 __all__ = ["VATensor"]
-
-_HANDLES = ("plane_index", "va_surface")
 
 
 class VATensor(Tensor):
@@ -40,11 +37,9 @@ class VATensor(Tensor):
     def _describe(self) -> TensorInfo:
         return self.native.info
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         if key == "va_surface":
             return self.native.surface.id
         if key == "plane_index":
             return self.native.index
-        if key == "data":
-            return super()._handle(key)  # says how to get there
-        raise UnknownNameError("handle of vaapi", key, _HANDLES)
+        return super()._handle(key)

@@ -129,7 +129,7 @@ class CudaTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return array_of(self).info
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         if key == "cuda_ptr":
             return array_of(self).address
         return super()._handle(key)

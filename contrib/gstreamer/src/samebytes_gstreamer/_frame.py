@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Tensor
-from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.plugins import read_slot
 
 from ._caps import Description, caps_as_said, caps_for, describe, parsed
@@ -157,10 +157,8 @@ class GStreamerFrame(Frame):
         _, places = places_of(buffer, metas_of(buffer), description, crop=crop)
         return self._planes_over(_planes_at(places, native))
 
-    def _handle(self, key: str) -> int:
-        if key != "gst_buffer":
-            raise UnknownNameError("handle of a GStreamerFrame", key, ("gst_buffer", "data"))
-        return buffer_in(self.native)
+    def _handle(self, key: str) -> int | None:
+        return buffer_in(self.native) if key == "gst_buffer" else None
 
 
 def _buffer_object(native: Any) -> Any:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Tensor, TensorInfo
-from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import read_slot
 
 from ._gi import Gst, pointer_of
@@ -26,7 +26,6 @@ ADVICE = (
     "Python's object in a pad probe is a second holder"
 )
 
-_HANDLES = ("gst_memory", "offset", "pitch", "drm_modifier")
 
 # The slot of the base class, which the property of the same name stands before.
 _slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
@@ -95,12 +94,10 @@ class GStreamerTensor(Tensor):
         memory = pointer_of(native)
         return TensorInfo("uint8", (extent_of(memory).size,), opaque=not is_plain(memory))
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         native = self.native
         if key == "gst_memory":
             return pointer_of(memory_in(native))
-        if key == "data":
-            return super()._handle(key)  # says how to get there
         if isinstance(native, GStreamerPlane):
             strides = native.info.strides
             if key == "pitch" and strides is not None and len(strides) > 1:
@@ -109,7 +106,7 @@ class GStreamerTensor(Tensor):
                 return native.modifier
         if key == "offset":
             return native.offset if isinstance(native, GStreamerPlane) else 0
-        raise UnknownNameError("handle of gstreamer", key, _HANDLES)
+        return super()._handle(key)
 
 
 @cache

@@ -127,7 +127,7 @@ class SYCLTensor(Tensor):
     def _describe(self) -> TensorInfo:
         return usm_of(self).info
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         if key == "usm_ptr":
             return usm_of(self).address
         return super()._handle(key)

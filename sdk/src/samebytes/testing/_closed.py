@@ -17,7 +17,8 @@ __all__ = ["assert_closed"]
 _OF_THE_OBJECT = (property, FunctionType, MemberDescriptorType)
 _STILL_WORK = frozenset(("close", "closed"))
 _ARGUMENTS = {
-    "convert": ("GRAY8",), "crop": (0, 0, 1, 1), "handle": ("data",), "map": ("cpu",),
+    "convert": ("GRAY8",), "crop": (0, 0, 1, 1), "find_handle": ("data",), "handle": ("data",),
+    "map": ("cpu",),
 }  # fmt: skip
 
 

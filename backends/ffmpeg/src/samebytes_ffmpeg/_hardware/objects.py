@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from av import VideoFrame
 
 from samebytes import Frame, FrameMeta, Tensor, TensorInfo
-from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats import ImageInfo
 from samebytes.plugins import OwnedPointer, read_slot
 
@@ -147,10 +147,8 @@ class FFmpegHardwareFrame(Frame):
         native, planes = self.native, range(len(self.image.format.planes))
         return self._planes_over([HardwarePlane(native, index) for index in planes])
 
-    def _handle(self, key: str) -> int:
-        if key != "av_frame":
-            raise UnknownNameError(f"handle of a {type(self).__name__}", key, ("av_frame",))
-        return place_of(self.native)[1]
+    def _handle(self, key: str) -> int | None:
+        return place_of(self.native)[1] if key == "av_frame" else None
 
 
 @cache
@@ -190,7 +188,7 @@ class FFmpegHardwarePlane(Tensor):
         layout = found.image.plane_layouts()[self.native.index]
         return TensorInfo(layout.dtype, layout.shape, opaque=True)
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         if key == "plane_index":
             return self.native.index
         found = described(self.native.frame)
@@ -206,11 +204,7 @@ class FFmpegHardwarePlane(Tensor):
         elif found.kind == "cuda":
             address, pitch = found.places[self.native.index]
             known = {"cuda_ptr": address, "pitch": pitch}
-        if key in known:
-            return known[key]
-        if key == "data":
-            return super()._handle(key)  # says how to get there
-        raise UnknownNameError(f"handle of {self.context.node}", key, (*known, "plane_index"))
+        return known[key] if key in known else super()._handle(key)
 
 
 class HardwareFramePool:

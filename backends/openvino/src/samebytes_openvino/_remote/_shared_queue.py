@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from samebytes.errors import ClosedError, LayoutError, UnknownNameError
+from samebytes.errors import ClosedError, LayoutError
 
 from .._errors import last_line
 
@@ -40,10 +40,7 @@ class HostBlockingWarning(UserWarning):
 
 def has_shared_queue(context: Context) -> bool:
     """True if models on this context run on a queue of the user's."""
-    try:
-        return context.handle("cl_queue") != 0
-    except UnknownNameError:
-        return False
+    return bool(context.find_handle("cl_queue"))
 
 
 def refuse_streams(core: Any, device: str, config: Mapping[str, str]) -> None:

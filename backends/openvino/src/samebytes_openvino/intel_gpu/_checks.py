@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from samebytes import Context, Tensor, TensorInfo
-from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import native_pointer
 
 from .._errors import ForeignMemoryError, PropertyError, RegionError
@@ -268,10 +268,7 @@ USM = ("USM_USER_BUFFER", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER")
 
 def cl_context_of(context: Context) -> int:
     """The cl_context of a GPU context; 0 where the plugin works on Level Zero and has none."""
-    try:
-        return context.handle("cl_context")
-    except UnknownNameError:
-        return 0
+    return context.find_handle("cl_context") or 0
 
 
 def may_be_region(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import openvino
 
-from samebytes import Context, FrameMeta, Tensor
+from samebytes import Context, FrameMeta
 from samebytes.errors import AmbiguousTargetError, UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import ContextRegistry, NativeStorage
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from samebytes import ImageFormat
     from samebytes.plugins import FrameSays
 
-__all__ = ["CONTEXTS", "ClContext", "handle_or_none", "wrap"]
+__all__ = ["CONTEXTS", "ClContext", "wrap"]
 
 # By what a context was made from: (cl_context, cl_device_id, queue or 0), or as VAContext says.
 CONTEXTS: ContextRegistry[ClContext] = ContextRegistry()
@@ -66,15 +66,15 @@ class ClContext(TensorMaker):
             return ClContext.default(device=device or "GPU")
         if isinstance(parent, ClContext):
             return parent
-        display = handle_or_none(parent, "va_display")
+        display = parent.find_handle("va_display")
         if display is not None:
             from ._va import VAContext
 
             return VAContext.from_display(parent)
-        if handle_or_none(parent, "cl_queue") is not None:
+        if parent.find_handle("cl_queue") is not None:
             return ClContext.from_queue(parent)
         cl_context = parent.handle("cl_context")
-        device_id = handle_or_none(parent, "cl_device")
+        device_id = parent.find_handle("cl_device")
         devices = _opencl.context_devices(cl_context)
         index = 0 if device_id is None else devices.index(device_id)
         return ClContext.from_cl_context(cl_context, index)
@@ -206,10 +206,10 @@ class ClContext(TensorMaker):
     @property
     def shared(self) -> bool:
         """True if it is the plugin's own context of a GPU, which all components share."""
-        try:
-            return type(self) is ClContext and self.handle("cl_queue") == 0
-        except UnknownNameError:
-            return _is_default(self, self.core)
+        if type(self) is not ClContext:
+            return False
+        queue = self.find_handle("cl_queue")
+        return _is_default(self, self.core) if queue is None else queue == 0
 
     def get(self) -> int:
         """The cl_context. It stays this object's: retain it to keep it."""
@@ -246,14 +246,6 @@ class ClContext(TensorMaker):
         )
         storage = NativeStorage(keep=natives)
         return GpuFrame.owned(natives, self, FrameMeta(image), storage)
-
-
-def handle_or_none(item: Context | Tensor, key: str) -> int | None:
-    """A handle that a context or tensor may lack."""
-    try:
-        return item.handle(key)
-    except UnknownNameError:
-        return None
 
 
 def _over_own(native: Any, core: Any) -> ClContext:

@@ -12,7 +12,7 @@ import numpy as np
 
 import samebytes
 from samebytes import Access, Context, DType, Storage, Tensor, TensorInfo
-from samebytes.errors import NativeError, UnknownNameError
+from samebytes.errors import NativeError
 from samebytes.plugins import Refused, count_copy, data_address, ordering_queue
 
 from .._errors import ForeignMemoryError, PropertyError, RegionError, naming
@@ -27,7 +27,7 @@ from .._host._layout import (
 from .._remote._values import info_of, params_of
 from . import _opencl, _properties
 from ._checks import USM, check_object, handle_of, padded_size
-from ._context import ClContext, handle_or_none
+from ._context import ClContext
 from ._plans import Plan, buffer_plan, image_plan, usm_plan
 from ._properties import VirtualAddressMemory
 from ._tensors import GpuTensor, array_over, host_memory
@@ -71,7 +71,7 @@ def settled(item: Any, source: Context) -> None:
     finish = getattr(source, "sync", None)
     if finish is not None:
         finish()  # an OpenCL context: the queue that it was given, or else its own
-    elif (queue := handle_or_none(source, "cl_queue")) is not None:
+    elif (queue := source.find_handle("cl_queue")) is not None:
         _opencl.finish(queue)
 
 
@@ -90,15 +90,10 @@ def over_opencl(item: Tensor, info: TensorInfo, target: ClContext, access: Acces
     Raises:
         Refused: OpenVINO cannot use it.
     """
-    try:
-        mem = item.handle("cl_mem")
-        pointer = 0
-    except UnknownNameError:
-        mem = 0
-        try:
-            pointer = item.handle("usm_ptr")
-        except UnknownNameError as error:
-            raise Refused("it has neither a cl_mem nor a USM pointer") from error
+    mem = item.find_handle("cl_mem") or 0
+    pointer = 0 if mem else item.find_handle("usm_ptr") or 0
+    if not mem and not pointer:
+        raise Refused("it has neither a cl_mem nor a USM pointer")
     # A native retains its cl_mem, whose number is no other's therefore. Whatever was checked when
     # it was made is in the key: it was found good for the same memory, layout and access.
     key = (mem, pointer, info.shape, item.info.strides, info.dtype, access == "r")

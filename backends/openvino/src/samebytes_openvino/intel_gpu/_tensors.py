@@ -11,7 +11,7 @@ import numpy as np
 import openvino
 
 from samebytes import Context, Frame, Storage, Tensor, TensorInfo
-from samebytes.errors import NotHostVisibleError, UnknownNameError, UnsupportedObjectError
+from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
 from samebytes.plugins import read_slot
 
 from .._remote._context import RemoteTensor, layout_of
@@ -177,7 +177,7 @@ class GpuTensor(RemoteTensor):
         opaque = self.params["SHARED_MEM_TYPE"] in IMAGES
         return TensorInfo(*layout_of(self._lent_native), opaque=opaque)
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         params = self.params
         kind = params["SHARED_MEM_TYPE"]
         if key == ("usm_ptr" if kind in USM else "cl_mem"):
@@ -186,15 +186,7 @@ class GpuTensor(RemoteTensor):
             return self._memory("DEV_OBJECT_HANDLE")
         if key == "plane_index" and kind == "VA_SURFACE":
             return int(params["VA_PLANE"])
-        if key in ("cl_mem", "usm_ptr"):
-            raise UnknownNameError(f"handle of {kind} memory", key, self._keys(params))
         return super()._handle(key)
-
-    @staticmethod
-    def _keys(params: Params) -> list[str]:
-        kind = params["SHARED_MEM_TYPE"]
-        surface = ["va_surface", "plane_index"] if kind == "VA_SURFACE" else []
-        return ["usm_ptr" if kind in USM else "cl_mem", *surface]
 
     def _param(self, key: str) -> int:
         return int(self.params[key])

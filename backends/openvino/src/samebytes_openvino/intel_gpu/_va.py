@@ -24,7 +24,7 @@ from .._remote._pins import pin
 from .._remote._values import info_of, params_of
 from . import _opencl, _properties
 from ._checks import ZE, check_on_opencl, check_plane, handle_of
-from ._context import CONTEXTS, ClContext, handle_or_none
+from ._context import CONTEXTS, ClContext
 from ._creation import nv12_planes
 from ._plans import Plan
 from ._properties import surface_in
@@ -313,7 +313,7 @@ def _check_size(tensor: GpuTensor) -> None:
 
 def _is_surface(memory: Any) -> bool:
     if isinstance(memory, Tensor):
-        return handle_or_none(memory, "va_surface") is not None
+        return memory.find_handle("va_surface") is not None
     # Addresses are mostly higher. One that is not would be refused as an unknown surface.
     return isinstance(memory, int | np.integer) and bool(memory <= _INVALID_SURFACE)
 
@@ -321,7 +321,7 @@ def _is_surface(memory: Any) -> bool:
 def _surface_of(given: Any) -> int:
     surface: int | None
     try:
-        surface = handle_or_none(given, "va_surface") if isinstance(given, Tensor) else index(given)
+        surface = given.find_handle("va_surface") if isinstance(given, Tensor) else index(given)
     except TypeError:
         surface = None
     if surface is None:

@@ -56,10 +56,8 @@ class ZeTensor(GpuTensor):
         """The USM pointer, valid in the plugin's ze_context while the tensor lives."""
         return self._memory("MEM_HANDLE")
 
-    def _handle(self, key: str) -> int:
-        if key == "usm_ptr":
-            return self._memory("MEM_HANDLE")
-        raise UnknownNameError("handle of memory on Level Zero", key, ["usm_ptr"])
+    def _handle(self, key: str) -> int | None:
+        return self._memory("MEM_HANDLE") if key == "usm_ptr" else None
 
 
 class ZeContext(ClContext):

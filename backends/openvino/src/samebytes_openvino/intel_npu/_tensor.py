@@ -158,7 +158,7 @@ class ZeroBufferTensor(RemoteTensor):
             return TensorInfo(from_element_type(native.element_type), tuple(native.shape))
         return super()._describe()
 
-    def _handle(self, key: str) -> int:
+    def _handle(self, key: str) -> int | None:
         if key == "usm_ptr":
             return self.get()
         return super()._handle(key)

@@ -205,21 +205,18 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         Raises:
             UnknownNameError: this context has no such handle.
         """
-        check_handle_key(key)
-        try:
-            return self._handles[key]
-        except KeyError:
-            self.no_handle(key)
+        found = self.find_handle(key)
+        return self.no_handle(key) if found is None else found
+
+    def find_handle(self, key: str) -> int | None:
+        """As `handle(key)`, or None where this context has no such handle."""
+        found = self._handles.get(key)
+        if found is None:
+            check_handle_key(key)
+        return found
 
     def no_handle(self, key: str) -> NoReturn:
-        """Raise the error for a handle that is not there.
-
-        Args:
-            key: of the handle.
-
-        Raises:
-            UnknownNameError: always; it lists the handles that are there.
-        """
+        """Raise the UnknownNameError for a handle that is not there."""
         if key in self._handles:  # a tensor or frame was asked for it
             hint = f"(its context has it: use .context.handle({key!r}))"
             raise UnknownNameError(f"handle of {self.node} memory", key, (), hint)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, SupportsIndex, cast, overload
 
-from ...errors import ExportError, UnknownNameError, UnsupportedObjectError
+from ...errors import ExportError, UnsupportedObjectError
 from ...formats import AudioInfo, ImageFormat, ImageInfo
 from ..edges.edge import Access, map_in_order
 from ..owner.closing import Holder
@@ -410,11 +410,6 @@ class Frame(Holder, TypedFrame[TensorT_co]):
                 )
             ]
         return tuple(made)  # type: ignore[arg-type]  # of the context's class
-
-    def _handle(self, key: str) -> int:
-        if key in self.context._handles:
-            self.context.no_handle(key)
-        raise UnknownNameError("handle of a " + type(self).__name__, key, ())
 
 
 def _why_not_one_array(frame: Any) -> str:

@@ -282,10 +282,8 @@ class Tensor(NoElements, Holder):
         """The layout of `native`, when it is first asked for."""
         return TensorInfo.of(self.host_array())
 
-    def _handle(self, key: str) -> int:
-        if key == "data":
-            return data_address(self.host_array())
-        return self.context.no_handle(key)
+    def _handle(self, key: str) -> int | None:
+        return data_address(self.host_array()) if key == "data" else None
 
     def _native_to_read(self) -> Any:
         """`native` such that it cannot be written through, where the framework has such a thing."""

@@ -74,8 +74,16 @@ class Holder(Uncopyable):
         context = self.context
         if key is None:
             key = context.primary_handle
-        check_handle_key(key)
-        return self._handle(key)
+        found: int | None = self.find_handle(key)
+        return context.no_handle(key) if found is None else found
+
+    def find_handle(self, key: str) -> int | None:
+        """As `handle(key)`, or None where there is no such handle here."""
+        found = self._handle(key)
+        if found is None:
+            check_handle_key(key)
+            _ = self.context  # a closed object has no answer
+        return found
 
     def flush(self) -> None:
         """Publish what was written through this mapping, without ending it."""
@@ -136,9 +144,9 @@ class Holder(Uncopyable):
             if living:
                 publish(filter(None, [storage() for storage in living]))
 
-    @abstractmethod
-    def _handle(self, key: str) -> int:
-        """The handle of that key, or UnknownNameError."""
+    def _handle(self, key: str) -> int | None:
+        """The handle of that key; None, as here, if there is none."""
+        return None
 
     @abstractmethod
     def _owners(self) -> tuple[Any, ...]:
