@@ -13,7 +13,7 @@ import pytest
 
 from samebytes.errors import MissingDependencyError
 from samebytes_openvino import intel_gpu
-from samebytes_openvino.intel_gpu import _opencl, _va
+from samebytes_openvino.intel_gpu import _opencl, _video_contexts
 
 
 def run(code: str) -> None:
@@ -51,7 +51,7 @@ def test_public_names_are_documented(name: str) -> None:
     ("load", "missing"),
     [
         (_opencl.library, f"clFinish in {_opencl.LIBRARY}"),
-        (_va._libva, "vaQuerySurfaceStatus in libva.so.2"),
+        (_video_contexts._libva, "vaQuerySurfaceStatus in libva.so.2"),
     ],
 )
 def test_a_function_that_a_library_lacks_is_named_when_it_is_loaded(

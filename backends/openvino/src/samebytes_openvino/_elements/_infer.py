@@ -14,7 +14,6 @@ from samebytes.elements import Doc, FrameInfo, Image, Range, Tensors, Transform
 from samebytes.errors import (
     ClosedError,
     ElementError,
-    LayoutError,
     ParameterError,
     UnknownNameError,
 )
@@ -22,28 +21,22 @@ from samebytes.formats import ImageFormat
 from samebytes.metadata import AffineTransform
 
 from .._core import check_device_name, default_core, read_model
-from .._image._joined import identity, joined
-from .._image._model import ImageModel, PartsModel, choose_context, image_model, parts_model
+from .._image._model import ImageModel, PartsModel
 from .._image._pixels import components_of
-from .._image._placing import AS_IT_LIES, Align, Fit, Turn, stored_size, turn_of
+from .._image._placing import Align, Fit
 from .._image._request import ImageRequest, Quality, Resize
 from .._models._families import Family
-from .._models._reading import Reading, read_model_file
-from .._remote._context import RemoteContext
-from .._request._compiled import CompiledModel, compile_model
+from .._models._reading import Reading
 from .._request._outputs import WHOLE, outputs_of_item
-from .._request._request import InferRequest
-from ._checks import check_batch_of, check_kept, check_labels, failed, resized_regions
+from ._compiling import Models
 from ._results import Results, check_signature
-from ._runners import Batch, Batches, Request, Runners, bound, new_outputs
+from ._runners import Batch, Batches, Request, Runners, bound, failed
 from ._second_stage import SecondStage, Wanted
 
 __all__ = ["OpenVINOInfer"]
 
 _PerChannel = float | tuple[float, float, float] | None
 _Compiled = openvino.CompiledModel
-_IMAGE = ("color", "mean", "scale", "size", "fit", "align", "pad")
-_READ_BY = (*_IMAGE, "family", "labels", "confidence", "iou", "agnostic", "keypoints")
 
 
 def _known(name: str) -> ImageFormat | None:
@@ -179,12 +172,10 @@ class OpenVINOInfer(Transform):
         if self.postprocess is not None:
             check_signature(self.name, self.postprocess, self._of_regions)
         if self._of_regions and self._resizes:
-            raise resized_regions(self, "quality" if self.resize is None else "resize")
-        self._read: Any = None
+            raise _resized_regions(self, "quality" if self.resize is None else "resize")
         self._media: set[str] = set()
         self._explained = ""
-        self._images: ImageModel | PartsModel | None = None
-        self._tensors: Any = None
+        self._models: Models | None = None
         self._runners: dict[bool, Runners] = {}
         self._batches: Batches | None = None
         self._second: SecondStage | None = None
@@ -232,7 +223,7 @@ class OpenVINOInfer(Transform):
         if self.batch > 1 and isinstance(self.model, _Compiled):
             raise ValueError("a compiled model has its batch already: give the openvino.Model")
         if self._batched:
-            check_kept(given, self.batch * (self.requests or 1))
+            _check_kept(given, self.batch * (self.requests or 1))
         return given
 
     def open(self, context: Context | None) -> None:
@@ -244,18 +235,21 @@ class OpenVINOInfer(Transform):
         super().open(context)
         self._explained = ""
         model = self.model
-        self._read = model if isinstance(model, _Compiled) else read_model(default_core(), model)
-        name = "" if isinstance(model, _Compiled) else self._read.friendly_name
+        read = model if isinstance(model, _Compiled) else read_model(default_core(), model)
+        name = "" if isinstance(model, _Compiled) else read.friendly_name
         self._results = Results(
             name, self.postprocess, self.key, self.entries, self.upright, self.attribute
         )
+        self._models = models = Models(self, read, self._node, self._results)
         if not isinstance(model, _Compiled) and "image" in self._media:
-            self._results.reading = self._said_by_the_model(None)
+            models.read_outputs(None)
         if self.batch > 1:
-            check_batch_of(self, self._read, self.batch, self._media == {"tensors"})
+            models.check_batch(self._media == {"tensors"})
         if self._batched:
             requests = self.requests or 1
-            self._batches = Batches(self._make, self._begin, self._finish, requests, self.batch)
+            self._batches = Batches(
+                models.request_for, self._begin, self._finish, requests, self.batch
+            )
             return
         most, on_npu = self.requests, self.device.startswith("NPU")
         if on_npu and (most is None or self._of_regions):
@@ -263,15 +257,15 @@ class OpenVINOInfer(Transform):
             most = 1
         if self._of_regions:
             each = most or 1
-            self._runners = {True: Runners(self._new_image_request, most if each == 1 else None)}
+            self._runners = {True: Runners(models.image_request_for, most if each == 1 else None)}
             self._second = SecondStage(
                 self.regions, self._runners[True], each, self.batch, self.copy, self._results,
-                self._new_tensors,
+                models.outputs_for,
             )  # fmt: skip
             return
         self._runners = {
-            True: Runners(self._new_image_request, most),
-            False: Runners(self._new_request, most),
+            True: Runners(models.image_request_for, most),
+            False: Runners(models.tensor_request_for, most),
         }
 
     def process(self, frame: Frame[Any]) -> Any:
@@ -285,9 +279,10 @@ class OpenVINOInfer(Transform):
         if self._second is not None:
             self._second.run(frame)
             return frame
+        assert self._models is not None, "it is open"
         with self._runners[frame.meta.info is not None].one(frame) as idle:
             request = bound(idle, (frame,), copy=self.copy)
-            tensors = self._new_tensors(request)
+            tensors = self._models.outputs_for(request)
             outputs = request.infer()
             request.release_inputs()
             self._add(frame, None if tensors is None else tensors[0], outputs, _transform(idle, 0))
@@ -333,13 +328,13 @@ class OpenVINOInfer(Transform):
             runners.close()
         if self._images is not None or self._second is not None:
             self._explained = self.explain()
-        if isinstance(self._images, ImageModel):
-            self._images.close()
+        if self._models is not None:
+            self._models.close()
         if self._batches is not None:
             self._batches.close()
         self._media.clear()
         self._runners, self._batches = {}, None
-        self._read = self._images = self._tensors = self._results = self._second = None
+        self._models = self._results = self._second = None
 
     @property
     def _resizes(self) -> bool:
@@ -348,6 +343,10 @@ class OpenVINOInfer(Transform):
     @property
     def _of_regions(self) -> bool:
         return self.regions is not False
+
+    @property
+    def _images(self) -> ImageModel | PartsModel | None:
+        return None if self._models is None else self._models.images
 
     @property
     def _reading(self) -> Reading | None:
@@ -359,26 +358,6 @@ class OpenVINOInfer(Transform):
         if self._second is not None:
             lines.append(self._second.explain())
         return "\n".join(line for line in lines if line)
-
-    def _said_by_the_model(self, size: tuple[int, int] | None) -> Reading | None:
-        """The reading of the model; None if it is up to `postprocess`, or needs a frame's size.
-
-        Raises:
-            ParameterError: the family is not clear, or the outputs or the labels do not fit it.
-        """
-        if self.postprocess is not None:
-            return None
-        path = self.model if isinstance(self.model, Path) else None
-        given = {name: getattr(self, name) for name in _READ_BY}
-        try:
-            reading = read_model_file(self._read, path, given, size)
-        except LayoutError as error:
-            raise ParameterError(
-                self.name, "family", self.family, "a family", says=str(error)
-            ) from error
-        if reading is not None:
-            check_labels(self, reading)
-        return reading
 
     @property
     def _node(self) -> str:
@@ -392,26 +371,6 @@ class OpenVINOInfer(Transform):
         else:
             check_device_name(default_core(), self.device)
 
-    def _place(self, near: Context) -> RemoteContext | str:
-        """On what to compile: the context on which the pipeline has settled, or a name."""
-        return self._context_near(near) if self._node else self.device
-
-    def _context_near(self, near: Context) -> RemoteContext:
-        found = self.pipeline_context(self._node, near)
-        assert isinstance(found, RemoteContext), "no other plugin has such contexts"
-        return found
-
-    def _context_of(self) -> Any:
-        compiled = self._tensors if self._images is None else self._images.compiled
-        return compiled.context if isinstance(compiled, CompiledModel) else None
-
-    def _new_tensors(self, request: InferRequest) -> list[dict[str, Tensor]] | None:
-        """Memory for the results that outlive the next inference; None where none do."""
-        assert self._results is not None, "it is open"
-        if not self._results.outlive:
-            return None
-        return new_outputs(request, self._context_of(), self.batch)
-
     def _add(
         self,
         frame: Frame[Any],
@@ -423,13 +382,10 @@ class OpenVINOInfer(Transform):
         assert self._results is not None, "it is open"
         self._results.of_frame(frame, tensors, outputs, transform)
 
-    def _make(self, frame: Frame[Any]) -> Request:
-        image = frame.meta.info is not None
-        return self._new_image_request(frame) if image else self._new_request(frame)
-
     def _begin(self, request: Request, frames: list[Frame[Any]]) -> Batch:
         inferring = bound(request, frames, copy=self.copy)
-        tensors = self._new_tensors(inferring)
+        assert self._models is not None, "it is open"
+        tensors = self._models.outputs_for(inferring)
         inferring.start_async()
         return Batch(frames, request, inferring, tensors)
 
@@ -450,51 +406,25 @@ class OpenVINOInfer(Transform):
             except Exception as error:
                 raise failed(self, frame, f"{type(error).__name__}: {error}") from error
 
-    def _new_request(self, frame: Frame[Any]) -> InferRequest:
-        if self._tensors is None:
-            model = self._read
-            if self.batch > 1:
-                model = joined(model, self.batch, identity(model))
-            if not isinstance(model, _Compiled):
-                model = compile_model(model, self._place(frame.context), self.config)
-            self._tensors = model
-        return InferRequest(self._tensors)
-
-    def _new_image_request(self, frame: Frame[Any]) -> ImageRequest:
-        if self._images is None:
-            assert self._results is not None, "it is open"
-            if self._results.reading is None:
-                size = stored_size((frame.width, frame.height), self._turn(frame))
-                self._results.reading = self._said_by_the_model(None if self._of_regions else size)
-            options: dict[str, Any] = {
-                "device": self._place(frame.context),
-                "layout": self.layout,
-                "color_range": self.color_range,
-                "color_matrix": self.color_matrix,
-                "config": self.config,
-                "upright": self.upright,
-                **self._image_options(),
-            }
-            if self._of_regions:
-                self._images = parts_model(self._read, frame, count=self.batch, **options)
-            else:
-                options |= {"resize": self.resize, "quality": self.quality, "batch": self.batch}
-                self._images = image_model(self._read, frame, **options)
-            if self._node:
-                choose_context(self._images, self._context_near)
-        return self._images.create_infer_request()
-
-    def _turn(self, frame: Frame[Any]) -> Turn:
-        return turn_of(frame) if self.upright else AS_IT_LIES
-
-    def _image_options(self) -> dict[str, Any]:
-        """The options for the model's image, as the model states them or as they were passed."""
-        if self._reading is not None:
-            return self._reading.image_options
-        options = {name: getattr(self, name) for name in _IMAGE}
-        return {name: value for name, value in options.items() if value is not None}
-
 
 def _transform(request: Request, number: int) -> AffineTransform:
     """The transform from the model's image to the picture of a frame of the batch."""
     return request.transforms[number] if isinstance(request, ImageRequest) else WHOLE
+
+
+def _resized_regions(element: Transform, name: str) -> ParameterError:
+    """The error of a parameter that resizes whole frames, where regions of them are seen."""
+    return ParameterError(
+        element.name, name, getattr(element, name), "left out with regions=",
+        says=f"parameter {name!r} is of whole frames, and pixels of regions= are chosen inside "
+        f"the model: leave {name}= out",
+    )  # fmt: skip
+
+
+def _check_kept(given: FrameInfo, kept: int) -> None:
+    """Raise ValueError if as many frames are kept under way as the source's pool has."""
+    if given.pool is not None and kept >= given.pool:
+        raise ValueError(
+            f"it keeps up to {kept} of the frames of its source, which has only {given.pool}: use "
+            "a smaller batch= or requests="
+        )

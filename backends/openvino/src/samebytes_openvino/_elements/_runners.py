@@ -12,7 +12,9 @@ from typing import Any
 
 import samebytes
 from samebytes import Frame, Tensor
-from samebytes.errors import LayoutError
+from samebytes.elements import Transform
+from samebytes.errors import ElementError, LayoutError, MetadataError
+from samebytes.metadata import SourceIdentifier, find
 from samebytes.plugins import Lock
 
 from .._image._request import ImageRequest
@@ -24,6 +26,7 @@ __all__ = [
     "Request",
     "Runners",
     "bound",
+    "failed",
     "new_outputs",
 ]
 
@@ -268,3 +271,25 @@ def _seen_as(frame: Frame[Any]) -> tuple[Any, ...]:
 
 def _is_image(frame: Frame[Any]) -> bool:
     return frame.meta.info is not None
+
+
+def failed(element: Transform, frame: Frame[Any], what: str) -> ElementError:
+    """The error of a frame that is not the one that has just come.
+
+    Args:
+        element: in which it happened.
+        what: what happened.
+    """
+    return ElementError(
+        element.name, what, stream=_stream_of(frame), pts=frame.meta.pts,
+        parameters=element.changed_parameters,
+    )  # fmt: skip
+
+
+def _stream_of(frame: Frame[Any]) -> int | None:
+    """The number of a frame's stream, where it says so."""
+    try:
+        source = find(frame, SourceIdentifier)
+    except MetadataError:
+        return None
+    return None if source is None else source.stream_id

@@ -17,6 +17,8 @@ from openvino import opset13 as ops
 
 from samebytes.errors import LayoutError
 
+from .._errors import last_line
+
 __all__ = ["batched", "check_batch", "identity", "joined", "names_of", "split"]
 
 
@@ -126,7 +128,7 @@ def batched(model: Any, count: int) -> Any:
         # What a reshape leaves open becomes known here, and errors of operations come up.
         model.validate_nodes_and_infer_types()
     except RuntimeError as error:
-        reason = str(error).strip().splitlines()[-1]
+        reason = last_line(error)
         raise LayoutError(f"the model cannot have a batch of {count}: {reason}") from error
     return model
 

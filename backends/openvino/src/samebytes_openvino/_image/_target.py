@@ -16,6 +16,7 @@ from openvino import opset13 as ops
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 from .._core import read_model
+from .._errors import last_line
 
 __all__ = ["COLORS", "Target", "input_size_of", "is_of_open_size", "layout_of_input", "read"]
 
@@ -146,7 +147,7 @@ def input_size_of(
         try:
             model.reshape(new)
         except RuntimeError as error:
-            reason = str(error).strip().splitlines()[-1]
+            reason = last_line(error)
             raise LayoutError(
                 f"the model's input {shape} cannot become {new}: {reason}; pass size=(width, "
                 "height) that it takes"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,11 +12,19 @@ import numpy as np
 import openvino
 
 from samebytes import DType, TensorInfo
-from samebytes.errors import UnknownNameError, UnsupportedObjectError
+from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 from .._host._layout import from_element_type
 
-__all__ = ["Port", "as_index", "find_port", "ports_by_name", "ports_of"]
+__all__ = [
+    "Port",
+    "as_index",
+    "find_named_port",
+    "find_port",
+    "ports_by_name",
+    "ports_of",
+    "tensors_by_port",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +120,47 @@ def find_port(ports: Sequence[Port], key: Any) -> Port:
     raise UnsupportedObjectError(
         f"{key!r} does not name a port: pass a name, an index or a port of the compiled model"
     )
+
+
+def find_named_port(ports: Sequence[Port], key: Any, verb: str) -> Port:
+    """The port of that name or port object, among inputs and outputs.
+
+    Args:
+        verb: of the methods that take an index: "get" or "set".
+
+    Raises:
+        UnknownNameError: there is none.
+        UnsupportedObjectError: `key` is an index, which could be that of either, or nothing of the
+            above.
+    """
+    if as_index(key) is not None:
+        raise UnsupportedObjectError(
+            f"index {key} could be an input or an output: use {verb}_input_tensor() or "
+            f"{verb}_output_tensor()"
+        )
+    return find_port(ports, key)
+
+
+def tensors_by_port(ports: Sequence[Port], inputs: Any) -> list[tuple[Any, Any]]:
+    """The tensors that are passed to an inference, and the name, index or port of each.
+
+    Args:
+        ports: the inputs of the model.
+        inputs: a mapping of them to tensors, a sequence of tensors, or one tensor.
+
+    Raises:
+        LayoutError: a sequence of another length than the model has inputs.
+    """
+    if isinstance(inputs, Mapping):
+        return list(inputs.items())
+    tensors = inputs if isinstance(inputs, list | tuple) else [inputs]
+    if len(tensors) != len(ports):
+        names = ", ".join(port.name for port in ports)
+        raise LayoutError(
+            f"{len(tensors)} tensors for {len(ports)} inputs ({names}): pass one for each, or a "
+            "mapping of names to tensors"
+        )
+    return list(enumerate(tensors))
 
 
 def _port(kind: Literal["input", "output"], index: int, native: Any) -> Port:

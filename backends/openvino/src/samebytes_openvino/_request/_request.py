@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, Tensor
@@ -16,7 +16,14 @@ from ._compiled import new_request
 from ._inference import Inference
 from ._outputs import Loans, OutputFrame
 from ._placing import with_padding
-from ._ports import Port, as_index, find_port, ports_by_name, ports_of
+from ._ports import (
+    Port,
+    find_named_port,
+    find_port,
+    ports_by_name,
+    ports_of,
+    tensors_by_port,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -439,14 +446,7 @@ class InferRequest:
 
     def _named_port(self, key: Any, verb: str) -> Port:
         found = self._by_name.get(key) if type(key) is str else None
-        if found is not None:
-            return found
-        if as_index(key) is not None:
-            raise UnsupportedObjectError(
-                f"index {key} could be an input or an output: use {verb}_input_tensor() or "
-                f"{verb}_output_tensor()"
-            )
-        return find_port(self.input_ports + self.output_ports, key)
+        return found or find_named_port(self.input_ports + self.output_ports, key, verb)
 
     def _bind(self, port: Port, tensor: Any, copy: bool, copied: bool = False) -> None:
         if not self._inference.is_ready:  # asked here too: most requests are, and a call costs
@@ -471,20 +471,8 @@ class InferRequest:
         if isinstance(inputs, Frame):
             self.set_frame(inputs, copy=copy)
         elif inputs is not None:
-            for key, tensor in self._by_port(inputs):
+            for key, tensor in tensors_by_port(self.input_ports, inputs):
                 self.set_input_tensor(key, tensor, copy=copy)
-
-    def _by_port(self, inputs: Any) -> list[tuple[Any, Any]]:
-        if isinstance(inputs, Mapping):
-            return list(inputs.items())
-        tensors = inputs if isinstance(inputs, list | tuple) else [inputs]
-        if len(tensors) != len(self.input_ports):
-            names = ", ".join(port.name for port in self.input_ports)
-            raise LayoutError(
-                f"{len(tensors)} tensors for {len(self.input_ports)} inputs ({names}): pass one "
-                "for each, or a mapping of names to tensors"
-            )
-        return list(enumerate(tensors))
 
     def _check_idle(self) -> None:
         if self._inference.is_ready:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .._errors import ForeignMemoryError, OpenVINOError, PropertyError, RegionError
     from .._image._yuv import i420_inputs, nv12_inputs
     from ._context import ClContext
-    from ._d3d import D3DContext
     from ._properties import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
     from ._tensors import (
         ClBufferTensor,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
         USMTensor,
         VASurfaceTensor,
     )
-    from ._va import VAContext
+    from ._video_contexts import D3DContext, VAContext
     from ._ze import ZeContext, ZeTensor
 
 __all__ = [
@@ -61,7 +60,7 @@ _HOME = {
     "ClContext": "._context",
     "ClImage2DTensor": "._tensors",
     "D3DBufferTensor": "._tensors",
-    "D3DContext": "._d3d",
+    "D3DContext": "._video_contexts",
     "D3DSurface2DTensor": "._tensors",
     "FileDescriptor": "._properties",
     "ForeignMemoryError": ".._errors",
@@ -71,7 +70,7 @@ _HOME = {
     "RegionError": ".._errors",
     "SharedBufferHandle": "._properties",
     "USMTensor": "._tensors",
-    "VAContext": "._va",
+    "VAContext": "._video_contexts",
     "VASurfaceTensor": "._tensors",
     "VirtualAddressMemory": "._properties",
     "ZeContext": "._ze",

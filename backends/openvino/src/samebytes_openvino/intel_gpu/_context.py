@@ -68,7 +68,7 @@ class ClContext(TensorMaker):
             return parent
         display = parent.find_handle("va_display")
         if display is not None:
-            from ._va import VAContext
+            from ._video_contexts import VAContext
 
             return VAContext.from_display(parent)
         if parent.find_handle("cl_queue") is not None:

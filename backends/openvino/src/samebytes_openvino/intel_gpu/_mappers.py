@@ -27,7 +27,7 @@ from ._sharing import (
     settled,
 )
 from ._tensors import GpuTensor
-from ._va import VAContext
+from ._video_contexts import VAContext
 
 __all__ = [
     "CpuFrameToGpu",

@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING
 from samebytes import Fd
 from samebytes.plugins import in_forked_child
 
+from .._errors import EndOfStreamError, MessageError, RingRefusedError
 from .._sockets.peers import has_ended, pidfd_of, send_packet
+from .._wire.message import shown
 from .inbox import Inbox, TakenError
-from .packets import pack_done, pack_leave
+from .packets import (
+    REFUSED,
+    WELCOME,
+    pack_done,
+    pack_leave,
+    unpack_refused,
+    unpack_welcome,
+)
 from .slots import SlotUse, User
 
 if TYPE_CHECKING:
@@ -73,7 +82,39 @@ class Connection:
         """True if no more frames are taken from the writer."""
         return self._leaving
 
-    def watch(self, writer: int) -> None:
+    def welcomed(self) -> bool:
+        """True if the writer has taken this reader; False if its answer has not come yet.
+
+        Raises:
+            RingRefusedError: it takes no more readers.
+            EndOfStreamError: it ended without an answer.
+            MessageError: the other end is not a writer of a ring.
+        """
+        try:
+            number, packet, fds = self.inbox.first()
+        except BlockingIOError:
+            return False
+        if not packet:
+            raise EndOfStreamError("the writer of the ring ended")
+        if packet[0] == REFUSED:
+            raise RingRefusedError(f"the writer says: {unpack_refused(packet)!r}")
+        if packet[0] != WELCOME or fds:
+            raise MessageError("packet", f"{shown(packet)} does not begin a ring")
+        self.credits = unpack_welcome(packet)
+        self._watch(self.inbox.sender())
+        self.inbox.take(number)
+        return True
+
+    def why_no_frame(self) -> str:
+        """The text of the error where no frame came in time."""
+        if self.held >= self.credits > 0:
+            return (
+                f"no frame came in time: this process holds {self.held}, and the writer sends it "
+                f"no more than {self.credits} at a time: drop some, or copy them"
+            )
+        return "no frame came in time"
+
+    def _watch(self, writer: int) -> None:
         """It has answered: notice the end of its process, also while another has its socket."""
         self._pidfd = pidfd_of(writer)
         # Nobody asks who sent what comes now, and credentials take time with each packet.

@@ -18,7 +18,7 @@ from samebytes import Fd
 from samebytes.errors import ClosedError, LayoutError
 from samebytes.plugins import Lock, in_forked_child
 
-from .._errors import EndOfStreamError, MessageError, RingRefusedError, RingTimeoutError
+from .._errors import EndOfStreamError, MessageError, RingTimeoutError
 from .._sockets.addresses import Address, connected
 from .._sockets.peers import check, check_writer, greet
 from .._sockets.waiting import (
@@ -41,16 +41,12 @@ from .packets import (
     LATE,
     LAYOUT,
     MAX_SLOTS,
-    REFUSED,
     SLOT,
-    WELCOME,
     FrameHeader,
     pack_join,
     unpack_frame,
     unpack_layout,
-    unpack_refused,
     unpack_slot,
-    unpack_welcome,
 )
 from .received_frames import Received
 
@@ -348,7 +344,7 @@ class RingReader:
 
     def _wait(self, connection: Connection, deadline: float | None) -> None:
         if seconds_until(deadline) == 0:
-            raise RingTimeoutError(self._why(connection))
+            raise RingTimeoutError(connection.why_no_frame())
         wake = self._wake
         waiting = select.poll()
         try:
@@ -367,14 +363,6 @@ class RingReader:
             return
         # An end of which no event comes is found out soon.
         waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
-
-    def _why(self, connection: Connection) -> str:
-        if connection.held >= connection.credits > 0:
-            return (
-                f"no frame came in time: this process holds {connection.held}, and the writer "
-                f"sends it no more than {connection.credits} at a time: drop some, or copy them"
-            )
-        return "no frame came in time"
 
     def _connect(self, deadline: float | None) -> None:
         """Wait for a writer, and for its welcome. One thread does so for all that read."""
@@ -425,7 +413,7 @@ class RingReader:
             greet(sock, pack_join(self._frames))
             while not self._needs_none():
                 self._wait(connection, deadline)
-                if self._welcomed(connection):
+                if connection.welcomed():
                     self._take_up(connection)
                     return
             connection.close()
@@ -451,22 +439,6 @@ class RingReader:
                     return
                 self._connection = None  # this reader was closed meanwhile
         connection.leave()
-
-    def _welcomed(self, connection: Connection) -> bool:
-        try:
-            number, packet, fds = connection.inbox.first()
-        except BlockingIOError:
-            return False
-        if not packet:
-            raise EndOfStreamError("the writer of the ring ended")
-        if packet[0] == REFUSED:
-            raise RingRefusedError(f"the writer says: {unpack_refused(packet)!r}")
-        if packet[0] != WELCOME or fds:
-            raise MessageError("packet", f"{shown(packet)} does not begin a ring")
-        connection.credits = unpack_welcome(packet)
-        connection.watch(connection.inbox.sender())
-        connection.inbox.take(number)
-        return True
 
     def _abandon(self) -> None:
         connection, self._connection = self._connection, None

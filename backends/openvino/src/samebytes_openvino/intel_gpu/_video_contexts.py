@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VAContext, which takes surfaces of VA-API, and what contexts of video surfaces share."""
+"""Contexts that take video surfaces: VAContext those of VA-API, D3DContext those of Direct3D 11.
+
+The plugin has one kind of context for both, which takes a surface plane by plane.
+"""
 
 from __future__ import annotations
 
@@ -27,20 +30,21 @@ from ._checks import ZE, check_on_opencl, check_plane, handle_of
 from ._context import CONTEXTS, ClContext
 from ._creation import nv12_planes
 from ._plans import Plan
-from ._properties import surface_in
-from ._tensors import ClImage2DTensor, GpuTensor, VASurfaceTensor
+from ._properties import buffer_in, kind_of, surface_in
+from ._tensors import (
+    ClImage2DTensor,
+    D3DBufferTensor,
+    D3DSurface2DTensor,
+    GpuTensor,
+    VASurfaceTensor,
+)
 
-__all__ = [
-    "VAContext",
-    "context_over",
-    "surface_pair",
-    "surface_tensor",
-]
+__all__ = ["D3DContext", "VAContext"]
 
 C = TypeVar("C", bound=ClContext)
 
 
-def context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, core: Any) -> C:
+def _context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, core: Any) -> C:
     """The context of the plugin's kind VA_SHARED.
 
     Args:
@@ -97,7 +101,7 @@ def _check_tile(tile: int, core: Any) -> None:
         raise PropertyError("TILE_ID", f"there is no tile {tile}: {there}")
 
 
-def surface_tensor(
+def _surface_tensor(
     context: ClContext, type_: Any, shape: Sequence[int], surface: int, plane: int, keep: Any
 ) -> GpuTensor:
     """A tensor over one plane of an NV12 surface or texture; `keep` lives as long."""
@@ -107,14 +111,14 @@ def surface_tensor(
     return context.make_tensor(plan, info, element, extents)
 
 
-def surface_pair(
+def _surface_pair(
     context: ClContext, height: int, width: int, surface: int, keep: Any
 ) -> tuple[GpuTensor, GpuTensor]:
     """Tensors over both planes."""
     luma, chroma = nv12_planes(height, width)
     return (
-        surface_tensor(context, luma.dtype, luma.shape, surface, 0, keep),
-        surface_tensor(context, chroma.dtype, chroma.shape, surface, 1, keep),
+        _surface_tensor(context, luma.dtype, luma.shape, surface, 0, keep),
+        _surface_tensor(context, chroma.dtype, chroma.shape, surface, 1, keep),
     )
 
 
@@ -159,7 +163,7 @@ class VAContext(ClContext):
             raise UnsupportedObjectError("VAContext is for Linux: use D3DContext on Windows")
         pointer = handle_of(display, "VA_DEVICE", "VADisplay", "va_display")
         _check_display(pointer)
-        return context_over(VAContext, pointer, "va_display", display, tile, core)
+        return _context_over(VAContext, pointer, "va_display", display, tile, core)
 
     @property
     def display(self) -> int:
@@ -193,7 +197,7 @@ class VAContext(ClContext):
             return super().create_tensor(type, shape, memory)
         number = _surface_of(memory)
         with self._knowing(number):
-            made = surface_tensor(self, type, shape, number, plane, memory)
+            made = _surface_tensor(self, type, shape, number, plane, memory)
         _check_size(made)
         return made
 
@@ -222,7 +226,7 @@ class VAContext(ClContext):
             return super().create_tensor_nv12(height, width)
         number = _surface_of(surface)
         with self._knowing(number):
-            pair = surface_pair(self, height, width, number, surface)
+            pair = _surface_pair(self, height, width, number, surface)
         for made in pair:
             _check_size(made)
         return cast("tuple[VASurfaceTensor, VASurfaceTensor]", pair)
@@ -241,7 +245,7 @@ class VAContext(ClContext):
         """
         info = nv12_planes(height, width)[plane]
         with self._knowing(surface):
-            made = surface_tensor(self, info.dtype, info.shape, surface, plane, None)
+            made = _surface_tensor(self, info.dtype, info.shape, surface, plane, None)
         _check_size(made)
         return made.native
 
@@ -263,6 +267,103 @@ class VAContext(ClContext):
                 f"the display {self.display:#x} has no surface {surface}: it was destroyed, or "
                 "belongs to another display",
             ) from error
+
+
+class D3DContext(ClContext):
+    """A remote context over an ID3D11Device, on Windows. It does all that ClContext does, too.
+
+    The property maps are built and checked on every system, and the context is made on Windows
+    only. It has not been run on Windows. OpenVINO cannot be given the subresource of a texture
+    array.
+    """
+
+    @classmethod
+    def from_device(cls, device: Any, tile: int = -1, core: Any = None) -> D3DContext:
+        """The context over the user's device.
+
+        Args:
+            device: an ID3D11Device* as an int, or an object that has it as `int_ptr`.
+            tile: a sub-device; -1 is the whole device.
+            core: an openvino.Core; by default one that samebytes keeps.
+
+        Raises:
+            PropertyError: null.
+            UnsupportedObjectError: this is not Windows.
+        """
+        handle = handle_of(device, "VA_DEVICE", "ID3D11Device", "d3d11_device")
+        if sys.platform != "win32":
+            raise UnsupportedObjectError(
+                "D3DContext is for Windows, where Direct3D is: use VAContext on Linux"
+            )
+        return _context_over(D3DContext, handle, "d3d11_device", device, tile, core)
+
+    @property
+    def d3d11_device(self) -> int:
+        """The ID3D11Device."""
+        return self.handle("d3d11_device")
+
+    def create_tensor(self, type: Any, shape: Any, memory: Any = None) -> GpuTensor:
+        """A tensor over what ClContext.create_tensor takes.
+
+        Maps can also be of the SHARED_MEM_TYPE VA_SURFACE and DX_BUFFER, as in C++.
+        """
+        if isinstance(memory, Mapping):
+            kind = kind_of(memory)
+            if kind == "VA_SURFACE":
+                return self.create_tensor_d3d_texture(type, shape, *surface_in(memory))
+            if kind == "DX_BUFFER":
+                return self.create_tensor_d3d_buffer(type, shape, buffer_in(memory))
+        return super().create_tensor(type, shape, memory)
+
+    def create_tensor_d3d_buffer(self, type: Any, shape: Any, buffer: Any) -> D3DBufferTensor:
+        """A tensor over an ID3D11Buffer.
+
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
+            buffer: the ID3D11Buffer*, as an int or a ctypes pointer; the caller keeps it alive.
+
+        Raises:
+            PropertyError: null.
+            LayoutError, UnknownNameError: a wrong shape or type.
+        """
+        pointer = handle_of(buffer, "DEV_OBJECT_HANDLE", "ID3D11Buffer", "d3d11_texture")
+        info, element, extents = info_of(type, shape)
+        plan = Plan(_properties.d3d_buffer(pointer), buffer)
+        return cast(D3DBufferTensor, self.make_tensor(plan, info, element, extents))
+
+    def create_tensor_d3d_texture(
+        self, type: Any, shape: Any, texture: Any, plane: int = 0
+    ) -> D3DSurface2DTensor:
+        """A tensor over a plane of an ID3D11Texture2D.
+
+        Args:
+            type: the element type: a name, a numpy dtype or an openvino.Type.
+            shape: elements along each axis.
+            texture: the ID3D11Texture2D*, as an int or a ctypes pointer; the caller keeps it alive.
+            plane: 0 is Y, 1 is UV.
+
+        Raises:
+            PropertyError: null, no such plane, or not its type and shape.
+        """
+        pointer = _texture(texture)
+        return cast(D3DSurface2DTensor, _surface_tensor(self, type, shape, pointer, plane, texture))
+
+    def create_tensor_d3d_nv12(
+        self, height: int, width: int, texture: Any
+    ) -> tuple[D3DSurface2DTensor, D3DSurface2DTensor]:
+        """The planes of an NV12 texture, [1, h, w, 1] and [1, h/2, w/2, 2].
+
+        Args:
+            height: rows.
+            width: pixels in a row.
+            texture: the ID3D11Texture2D*, as an int or a ctypes pointer; the caller keeps it alive.
+
+        Raises:
+            PropertyError: an odd size, or null.
+        """
+        pair = _surface_pair(self, height, width, _texture(texture), texture)
+        return cast("tuple[D3DSurface2DTensor, D3DSurface2DTensor]", pair)
 
 
 def _check_display(pointer: int) -> None:
@@ -333,3 +434,7 @@ def _surface_of(given: Any) -> int:
     if not 0 <= surface < _INVALID_SURFACE:
         raise PropertyError("DEV_OBJECT_HANDLE", f"{surface} is not a VASurfaceID")
     return surface
+
+
+def _texture(given: Any) -> int:
+    return handle_of(given, "DEV_OBJECT_HANDLE", "ID3D11Texture2D", "d3d11_texture")
