@@ -8,6 +8,7 @@ import os
 import re
 import textwrap
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,8 @@ from samebytes.testing import (
     address_of,
     array_at,
     array_in,
+    assert_no_garbage,
+    assert_steady,
     device_context,
     missing_device,
     run_program,
@@ -168,3 +171,24 @@ def test_a_cause_without_a_line_is_not_where_something_broke() -> None:
     with pytest.raises(ValueError, match="boom") as caught:
         raise ValueError("boom") from RuntimeError
     assert _place_of(caught.value).endswith(": ValueError: boom")
+
+
+class Cycle:
+    """Waits for the garbage collector."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.parametrize("check", [assert_no_garbage, assert_steady])
+def test_what_the_first_call_leaves_is_not_counted(check: Callable[..., None]) -> None:
+    """A plugin that is imported leaves cycles by the hundred: once."""
+    first = iter([500])
+
+    def load_once() -> None:
+        for _ in range(next(first, 0)):
+            Cycle()
+
+    check(load_once, 20)
+    with pytest.raises(AssertionError, match=r"left to the garbage collector: .*Cycle"):
+        check(Cycle, 20)
