@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import signal
 import socket
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -18,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from samebytes._cli import main, service
+from samebytes._cli import main, run, service
 from samebytes._cli.service import Service
 
 Capture = pytest.CaptureFixture[str]
@@ -39,6 +41,22 @@ def pipeline():
     return el.Pipeline(pictures(), lambda frame: frame)
 
 number = 5
+"""
+
+_ASKED = """
+class Asked(el.Source):
+    name = "asked"
+    gives = el.Image("GRAY8", memory="cpu")
+
+    def negotiate(self, wanted):
+        from meanwhile import asked
+        asked.answer()
+
+    def read(self):
+        return None
+
+def camera():
+    return el.Pipeline(Asked())
 """
 
 
@@ -98,6 +116,31 @@ def test_a_name_and_json(file: str, capsys: Capture) -> None:
 def test_the_plan(file: str, capsys: Capture) -> None:
     assert main(["run", file, "--explain"]) == 0
     assert capsys.readouterr().out.startswith("pictures gives image GRAY8 16x8 in cpu")
+
+
+@pytest.mark.parametrize("away", [True, False])
+def test_a_plan_that_waits_for_a_camera_says_so(
+    file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch, away: bool
+) -> None:
+    """The camera is there when standard error has the line, or from the beginning."""
+    said = threading.Event()
+
+    class Written(io.StringIO):
+        def write(self, text: str, /) -> int:
+            number = super().write(text)
+            said.set()
+            return number
+
+    written = Written()
+    monkeypatch.setattr(sys, "stderr", written)
+    monkeypatch.setattr(run, "_A_WHILE", 0.0 if away else 600.0)
+    asked = SimpleNamespace(answer=lambda: said.wait(10 if away else 0))
+    monkeypatch.setitem(sys.modules, "meanwhile", SimpleNamespace(do=print, asked=asked))
+    path = Path(file)
+    path.write_text(path.read_text() + _ASKED)
+    assert main(["run", f"{file}:camera", "--explain"]) == 0
+    assert capsys.readouterr().out.startswith("asked gives")
+    assert ("a camera that is away is waited for" in written.getvalue()) == away
 
 
 def test_a_module(

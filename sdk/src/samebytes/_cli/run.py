@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _LEVELS = ("debug", "info", "warning", "error")
+_A_WHILE = 1.0
+"""Seconds without a word from those that are asked."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +66,9 @@ def run(options: argparse.Namespace) -> int:
     pipe = pipeline_in(options.pipeline)
     log_to_stderr(options.log)
     if options.explain:
-        print(pipe.explain())
+        with _says_that_it_waits():
+            plan = pipe.explain()
+        print(plan)
         return 0
     from .service import Service
 
@@ -100,6 +104,23 @@ def _take(running: Running, frames: int | None, show: Any) -> None:
         show(running)
     for stream, error in running.ended_early.items():
         print(f"samebytes: stream {stream} ended early: {error}", file=sys.stderr)
+
+
+@contextmanager
+def _says_that_it_waits() -> Iterator[None]:
+    """A block that says so on standard error, once, if it takes a while."""
+
+    def say() -> None:
+        text = "a source has not said yet what it gives: a camera that is away is waited for"
+        print(f"samebytes: {text}, as by a start; Ctrl-C ends it", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(_A_WHILE, say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager
