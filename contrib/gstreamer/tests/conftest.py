@@ -43,6 +43,12 @@ def nothing_left_over() -> Iterator[None]:
 
 
 @pytest.fixture
+def lent() -> Callable[[], int]:
+    """How many objects are lent to GStreamer."""
+    return held_count
+
+
+@pytest.fixture
 def memfds_left() -> Callable[[], int]:
     """How many descriptors of memory were opened since the test began."""
     before = _open_descriptors()

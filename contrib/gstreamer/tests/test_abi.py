@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
+from gi.repository import GObject, Gst
 
 from samebytes_gstreamer import _libraries
 from samebytes_gstreamer._abi import glib, gstreamer
-from samebytes_gstreamer._gi import GObject, Gst
 
 
 def test_constants() -> None:

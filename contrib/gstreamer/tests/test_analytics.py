@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import GLib
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
@@ -18,7 +19,6 @@ from samebytes import Region, metadata
 from samebytes.errors import MetadataError, MissingDependencyError, UnknownNameError
 from samebytes.metadata import KEY, Classification, ObjectId
 from samebytes_gstreamer._analytics import functions, labels, merged_regions, writing
-from samebytes_gstreamer._gi import GLib
 from samebytes_gstreamer._metas import metas_of
 
 

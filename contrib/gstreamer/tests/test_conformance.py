@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from gi.repository import Gst, GstVideo
 
 from samebytes import ImageInfo, TensorInfo
 from samebytes.testing import (
@@ -23,7 +24,6 @@ from samebytes.testing import (
 )
 from samebytes_gstreamer import GStreamerPlane
 from samebytes_gstreamer._abi.gstreamer import GstMapInfo
-from samebytes_gstreamer._gi import Gst, GstVideo
 
 Array = np.ndarray[Any, Any]
 

@@ -20,7 +20,7 @@ ROUND_TRIP = """
 import ctypes, gc
 import numpy as np
 import samebytes as sb, samebytes_gstreamer as sbg
-from samebytes_gstreamer._gi import Gst
+from gi.repository import Gst
 
 tensor = {"name": "classification", "model_name": "cats", "confidence": 0.75, "label_id": -3,
           "precision": 10, "layout": 1, "dims": [1, 3, 2**31], "data_buffer": bytes(range(24)),
@@ -103,7 +103,7 @@ else:
 
 IN_USE = """
 import samebytes as sb, samebytes_gstreamer as sbg
-from samebytes_gstreamer._gi import Gst
+from gi.repository import Gst
 buffer = sb.context("cpu").allocate_frame("GRAY8", 16, 8).map("gstreamer").native
 held = Gst.Sample.new(buffer, None, None, None)
 for wrong in (buffer, None, held):

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gi.repository import Gst
 
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import ClosedError, ElementError, ParameterError
-from samebytes_gstreamer._gi import Gst
 
 GRAY = "video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import Gst, GstVideo
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
@@ -20,10 +21,10 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 from samebytes_gstreamer._abi.gstreamer import GstMiniObject
-from samebytes_gstreamer._abi.video import GstVideoCropMeta
 from samebytes_gstreamer._formats import _numbers
-from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._libraries import gst, video
+
+from .crop_metas import add_crop_meta
 
 NV12 = "video/x-raw,format=NV12,width=318,height=238,framerate=30/1"
 
@@ -257,9 +258,7 @@ class TestCrop:
         caps = f"video/x-raw,format={name},width=32,height=16,framerate=0/1"
         size = GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps)).size
         buffer = buffer_with(size)
-        meta = buffer.add_meta(GstVideo.video_crop_meta_get_info(), None)
-        crop = GstVideoCropMeta.from_address(hash(meta))
-        crop.x, crop.y, crop.width, crop.height = x, y, width, height
+        add_crop_meta(buffer, x, y, width, height)
         GstVideo.buffer_add_video_region_of_interest_meta(buffer, "cat", 6, 3, 2, 1)
         return sample_of(buffer, caps)
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gi.repository import Gst
 
 import samebytes_gstreamer as sbg
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes_gstreamer._gi import Gst
 
 from .sample_elements import GRAY
 

@@ -8,17 +8,18 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import Gst
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
+from samebytes.plugins import sweep_loans
 from samebytes.testing import GuardedMemory, assert_steady
-from samebytes_gstreamer._gi import Gst
-from samebytes_gstreamer._loans import held_count, sweep
 
 
 class Memory:
@@ -73,7 +74,7 @@ def test_all_planes_come_back_before_the_frame_does() -> None:
     while parts:
         assert not guard.released
         parts.pop()
-    sweep()
+    sweep_loans()
     assert guard.releases == 1
 
 
@@ -86,11 +87,11 @@ def test_dropped_by_threads_of_gstreamer() -> None:
             gone.append(weakref.ref(memory))
             sink.write(sb.frame(np.asarray(memory).reshape(8, 8), format="GRAY8"))
             del memory
-    sweep()
+    sweep_loans()
     assert not any(ref() is not None for ref in gone)
 
 
-def test_lent_and_dropped_by_many_threads() -> None:
+def test_lent_and_dropped_by_many_threads(lent: Callable[[], int]) -> None:
     start = threading.Barrier(8, timeout=60)
 
     def work(number: int) -> None:
@@ -107,7 +108,7 @@ def test_lent_and_dropped_by_many_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         for done in [pool.submit(work, n) for n in range(8)]:
             done.result()
-    assert held_count() == 0
+    assert lent() == 0
 
 
 def test_a_thread_can_close_memory_while_the_main_thread_waits() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import Gst, GstVideo
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes import ImageFormat, ImageInfo, Region
 from samebytes_gstreamer._colors import _usual
-from samebytes_gstreamer._gi import Gst, GstVideo
 
 CAPS = "video/x-raw,format=GRAY8,width=16,height=8,framerate=30000/1001,pixel-aspect-ratio=2/1"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from gi.repository import Gst
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
@@ -17,9 +19,8 @@ from samebytes.errors import (
     SamebytesError,
     UnknownNameError,
 )
+from samebytes.plugins import sweep_loans
 from samebytes.testing import missing_device
-from samebytes_gstreamer._gi import Gst
-from samebytes_gstreamer._loans import held_count
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def opencl() -> Any:
     return context
 
 
-def test_what_is_put_in_comes_out(opencl: Any) -> None:
+def test_what_is_put_in_comes_out(opencl: Any, lent: Callable[[], int]) -> None:
     frame = opencl.allocate_frame("NV12", 64, 32)
     frame.meta.pts = 7
     carried = frame.map("gstreamer:OpenCL", "rw")
@@ -46,11 +47,11 @@ def test_what_is_put_in_comes_out(opencl: Any) -> None:
     assert str(found.image) == "NV12 64x32"
     back = found.map(opencl, "rw")
     assert all(a is b for a, b in zip(back.native, frame.native, strict=True))
-    assert held_count() == 1
+    assert lent() == 1
     assert frame.close() is False
     del carried, found, back
     gc.collect()
-    assert held_count() == 0
+    assert lent() == 0
 
 
 def test_through_a_pipeline(opencl: Any) -> None:
@@ -100,12 +101,14 @@ def test_the_original_may_be_closed_or_dropped(opencl: Any) -> None:
     assert sb.frame(buffer).map(opencl).native[0].int_ptr == memory
     del buffer
     gc.collect()
-    held_count()
+    sweep_loans()
     assert storage() is None
 
 
 @pytest.mark.parametrize("planes", [True, False])
-def test_it_closes_after_it_was_mapped_back(opencl: Any, planes: bool) -> None:
+def test_it_closes_after_it_was_mapped_back(
+    opencl: Any, planes: bool, lent: Callable[[], int]
+) -> None:
     """What the buffer carries ends with it."""
     frame = sb.context("cpu").allocate_frame("NV12", 64, 32)
     carried = frame.map(opencl.derive("gstreamer:OpenCL"), "rw")
@@ -115,7 +118,7 @@ def test_it_closes_after_it_was_mapped_back(opencl: Any, planes: bool) -> None:
     end = weakref.ref(frame.storage)
     assert carried.close() is False
     back.close()
-    assert held_count() == 0
+    assert lent() == 0
     frame.close()
     assert end() is None
 

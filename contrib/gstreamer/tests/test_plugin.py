@@ -11,7 +11,6 @@ import pytest
 import samebytes as sb
 import samebytes_gstreamer
 from samebytes.errors import UnknownNameError, UnsupportedObjectError
-from samebytes_gstreamer._probe import probe
 
 
 def run(program: str) -> str:
@@ -35,7 +34,7 @@ def test_public_names_come_when_asked_for() -> None:
 
 
 def test_the_probe_reports_the_versions() -> None:
-    result = probe()
+    result = sb.probe("gstreamer")
     assert result.usable
     assert result.details["GStreamer"].startswith("GStreamer 1.")
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import GObject, Gst
 
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import SamebytesError
 from samebytes.testing import missing_device
-from samebytes_gstreamer._gi import GObject, Gst
 
 from .sample_elements import SOURCE, Shape, Typed, Waits, error_of, first_bytes, frames_of
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import Gst, GstVideo
 
 import samebytes as sb
 import samebytes.elements as el
@@ -21,7 +22,6 @@ from samebytes.metadata import (
     ModelInfo,
     ObjectId,
 )
-from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._results_of_frames import as_it_is
 
 SOURCE = "videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=64,height=48"

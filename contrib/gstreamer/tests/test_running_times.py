@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from gi.repository import Gst
 
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
-from samebytes_gstreamer._gi import Gst
 
 CAPS = "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1"
 FRAME = Gst.SECOND // 25

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import Gst, GstVideo
 
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import LayoutError
 from samebytes.formats import ROTATIONS
-from samebytes_gstreamer._gi import Gst, GstVideo
 from samebytes_gstreamer._tags import orientation_in, with_orientation
 
 DISPLAY = {

@@ -6,10 +6,11 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections.abc import Iterator
-from ctypes import c_int, c_uint, c_void_p
+from ctypes import c_int, c_uint, c_uint64, c_void_p
 from typing import Any
 
 import pytest
+from gi.repository import Gst, GstVideo
 
 import samebytes as sb
 import samebytes.elements as el
@@ -22,9 +23,8 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 from samebytes.testing import missing_device
-from samebytes_gstreamer._abi.glib import GValue
-from samebytes_gstreamer._abi.video import GstVideoCropMeta
-from samebytes_gstreamer._gi import Gst, GstVideo
+
+from .crop_metas import add_crop_meta
 
 CAPS = "video/x-raw(memory:VAMemory),format=NV12,width=64,height=48,framerate=30/1"
 KIND = "gst.va.display.handle"
@@ -96,7 +96,7 @@ class Display:
     def shared(self) -> Any:
         """The Gst.Context by which elements share the display."""
         context = Gst.Context.new(KIND, True)
-        value = GValue()
+        value = (c_uint64 * 3)()  # a GValue: its type, and two words
         self.gobject.g_value_init(ctypes.byref(value), self.gobject.g_type_from_name(b"GstObject"))
         self.gobject.g_value_set_object(ctypes.byref(value), self.pointer)
         structure = self.gst.gst_context_writable_structure(hash(context))
@@ -201,9 +201,7 @@ def test_a_second_holder_keeps_from_writing(display: Display) -> None:
 
 def test_crops(display: Display) -> None:
     buffer = display.buffer()
-    meta = buffer.add_meta(GstVideo.video_crop_meta_get_info(), None)
-    crop = GstVideoCropMeta.from_address(hash(meta))
-    crop.x, crop.y, crop.width, crop.height = 2, 2, 8, 8
+    add_crop_meta(buffer, 2, 2, 8, 8)
     with pytest.raises(LayoutError, match="crop=False"):
         sbg.frame_of(buffer, CAPS)
     assert sbg.frame_of(buffer, CAPS, crop=False).map("vaapi").width == 64

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gi.repository import Gst
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes import Access
 from samebytes.errors import AccessError, RouteError
-from samebytes_gstreamer._gi import Gst
 from samebytes_gstreamer._libraries import gst
 from samebytes_gstreamer._pipeline import Deadline
 

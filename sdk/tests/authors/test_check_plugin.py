@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from samebytes.__main__ import main
 from samebytes._authors.check.reporting import Finding
 from samebytes._authors.check.stages import check_plugin
-from samebytes._cli import main
 
 if TYPE_CHECKING:
     from sdk.tests.authors.conftest import Generated

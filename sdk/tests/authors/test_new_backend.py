@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import samebytes
+from samebytes.__main__ import main
 from samebytes._authors.names import NewBackendError, names_of
 from samebytes._authors.package import new_package
-from samebytes._cli import main
 from samebytes.errors import UnsupportedObjectError
 
 if TYPE_CHECKING:

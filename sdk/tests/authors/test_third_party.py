@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes._cli import main
+from samebytes.__main__ import main
 from samebytes.errors import NoRouteError
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import samebytes as sb
-from samebytes._cli import bench, main
+from samebytes.__main__ import main
+from samebytes._cli import bench
 from samebytes.benchmarks import (
     Benchmark,
     CannotMeasureError,

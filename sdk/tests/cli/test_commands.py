@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
-from samebytes._cli import main
+from samebytes.__main__ import main
 from samebytes._plugins.distributions import install_hint
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import samebytes.elements as el
-from samebytes._cli import main
+from samebytes.__main__ import main
 
 Capture = pytest.CaptureFixture[str]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from samebytes import Transfer
-from samebytes._cli import main
+from samebytes.__main__ import main
 from samebytes._graph.layout import places
 from samebytes._graph.links import Link, links_of, nodes_of
 from samebytes._graph.svg import svg

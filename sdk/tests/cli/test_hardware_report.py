@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from samebytes._cli import main
+from samebytes.__main__ import main
 from samebytes._hardware.fields import allowed
 from samebytes._hardware.report import made_report
 

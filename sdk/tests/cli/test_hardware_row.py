@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from samebytes._cli import main
+from samebytes.__main__ import main
 from samebytes._hardware.row import row_of
 from samebytes.errors import UnsupportedObjectError
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import samebytes as sb
-from samebytes._cli import commands, main
+from samebytes.__main__ import main
+from samebytes._cli import commands
 from samebytes._plugins.distributions import install_hint
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def test_as_a_module(site: Site) -> None:
 def test_listing_imports_no_framework(site: Site) -> None:
     code = """
 import sys
-from samebytes._cli import main
+from samebytes.__main__ import main
 from samebytes._plugins.distributions import install_hint
 main(["list"])
 frameworks = "av", "cv2", "openvino", "torch", "pyopencl", "gi", "dpctl", "rich"

@@ -20,7 +20,8 @@ from typing import Any
 
 import pytest
 
-from samebytes._cli import main, run, service
+from samebytes.__main__ import main
+from samebytes._cli import run, service
 from samebytes._cli.service import Service
 
 Capture = pytest.CaptureFixture[str]

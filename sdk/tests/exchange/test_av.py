@@ -57,14 +57,6 @@ def test_a_plane_outlives_its_frame() -> None:
     assert kept[0, 0] == 55
 
 
-def test_a_plane_without_dlpack_is_its_bytes() -> None:
-    plane = av.VideoFrame(62, 46, "gray").planes[0]
-    got = from_foreign(plane, allow_dlpack=False)
-    assert got.array.ctypes.data == plane.buffer_ptr
-    assert got.array.shape == (plane.buffer_size,)
-    assert not got.readonly
-
-
 def test_a_frame_over_exported_planes(exporter: Callable[..., Any]) -> None:
     y, uv = nv12()
     frame = av.VideoFrame.from_dlpack((exporter(y, U8), exporter(uv, U8)), format="nv12")

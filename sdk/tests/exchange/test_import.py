@@ -520,14 +520,3 @@ def test_a_producer_without_a_sensible_device(answer: Any) -> None:
 
     with pytest.raises(UnsupportedObjectError, match="__dlpack_device__ failed"):
         from_foreign(Lost())
-
-
-def test_dlpack_can_be_left_out(raw_producer: Callable[..., Any]) -> None:
-    class Both(bytearray):
-        def __dlpack__(self, **_: object) -> object:
-            raise AssertionError("must not be asked")
-
-    source = Both(b"abc")
-    assert from_foreign(source, allow_dlpack=False).array.tolist() == [97, 98, 99]
-    with pytest.raises(UnsupportedObjectError, match="does not share its memory"):
-        from_foreign(raw_producer(), allow_dlpack=False)

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes._cli import main
-from samebytes._dtypes import dtype
-from samebytes._exchange import from_foreign
+from samebytes.__main__ import main
 from samebytes.errors import ExportError, UnknownNameError
 
 jax: Any = pytest.importorskip("jax", reason="missing package jax: pip install jax")
@@ -22,13 +20,13 @@ jax: Any = pytest.importorskip("jax", reason="missing package jax: pip install j
 @pytest.mark.parametrize("name", ["uint8", "float32", "bfloat16"])
 def test_a_jax_array_is_used_in_place_and_read_only(name: str) -> None:
     x = jax.numpy.arange(16).astype(name)
-    got = from_foreign(x)
-    assert got.dtype is dtype(name)
-    assert got.array.ctypes.data == x.unsafe_buffer_pointer()
+    got = samebytes.tensor(x)
+    assert got.dtype is samebytes.dtype(name)
+    assert got.native.ctypes.data == x.unsafe_buffer_pointer()
     assert got.readonly
-    assert not got.array.flags.writeable
+    assert not got.native.flags.writeable
     expected = np.asarray(x).tobytes()
-    kept = got.array[8:]
+    kept = got.native[8:]
     del got, x
     gc.collect()
     assert kept.tobytes() == expected[len(expected) // 2 :]
@@ -36,7 +34,7 @@ def test_a_jax_array_is_used_in_place_and_read_only(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["uint8", "float32", "bfloat16"])
 def test_jax_uses_an_aligned_export_in_place(exporter: Callable[..., Any], name: str) -> None:
-    d = dtype(name)
+    d = samebytes.dtype(name)
     room = np.zeros(64 + 64 * d.carrier.itemsize, np.uint8)
     start = -room.ctypes.data % 64  # jax copies what is not aligned to 64 bytes
     a = room[start : start + 64 * d.carrier.itemsize].view(d.carrier)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from samebytes._dtypes import dtype
-from samebytes._exchange import from_foreign
+import samebytes
 from samebytes.errors import ExportError, LayoutError, UnsupportedObjectError
 
 if TYPE_CHECKING:
@@ -37,21 +36,21 @@ def bits(t: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_torch_tensor_is_used_in_place(name: str) -> None:
     t = torch.zeros((3, 8), dtype=getattr(torch, name))[:, 2:6]
-    got = from_foreign(t)
-    assert got.dtype is dtype(name)
-    assert got.array.ctypes.data == t.data_ptr()
-    assert got.array.shape == (3, 4)
-    assert got.array.strides == tuple(s * t.element_size() for s in t.stride())
+    got = samebytes.tensor(t)
+    assert got.dtype is samebytes.dtype(name)
+    assert got.native.ctypes.data == t.data_ptr()
+    assert got.native.shape == (3, 4)
+    assert got.native.strides == tuple(s * t.element_size() for s in t.stride())
     assert not got.readonly
-    got.array.view(np.uint8)[1, 0] = 1
+    got.native.view(np.uint8)[1, 0] = 1
     assert int(bits(t)[1, 0]) == 1
     bits(t)[2, 0] = 1
-    assert got.array.view(np.uint8)[2, 0] == 1
+    assert got.native.view(np.uint8)[2, 0] == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_torch_uses_an_export_in_place(exporter: Callable[..., Any], name: str) -> None:
-    d = dtype(name)
+    d = samebytes.dtype(name)
     a = np.zeros((3, 8), d.carrier)[:, 2:6]
     t = torch.from_dlpack(exporter(a, d))
     assert t.dtype is getattr(torch, name)
@@ -67,9 +66,9 @@ def test_torch_uses_an_export_in_place(exporter: Callable[..., Any], name: str) 
 def test_the_exported_array_lives_as_long_as_the_torch_tensor(
     exporter: Callable[..., Any], name: str
 ) -> None:
-    a = np.zeros(1000, dtype(name).carrier)
+    a = np.zeros(1000, samebytes.dtype(name).carrier)
     alive = weakref.ref(a)
-    t = torch.from_dlpack(exporter(a, dtype(name)))[990:]
+    t = torch.from_dlpack(exporter(a, samebytes.dtype(name)))[990:]
     del a
     gc.collect()
     assert alive() is not None
@@ -84,7 +83,7 @@ def test_the_exported_array_lives_as_long_as_the_torch_tensor(
 def test_the_memory_of_a_torch_tensor_outlives_it(kind: torch.dtype) -> None:
     t = torch.arange(1000, dtype=torch.float32).to(kind)
     expected = t[990:].clone()
-    kept = from_foreign(t).array[990:]
+    kept = samebytes.tensor(t).native[990:]
     del t
     gc.collect()
     for _ in range(10):
@@ -97,24 +96,24 @@ def test_the_memory_of_a_torch_tensor_outlives_it(kind: torch.dtype) -> None:
 def test_scalars_and_empty_arrays(
     exporter: Callable[..., Any], name: str, shape: tuple[int, ...]
 ) -> None:
-    a = np.zeros(shape, dtype(name).carrier)
-    t = torch.from_dlpack(exporter(a, dtype(name)))
+    a = np.zeros(shape, samebytes.dtype(name).carrier)
+    t = torch.from_dlpack(exporter(a, samebytes.dtype(name)))
     assert tuple(t.shape) == shape
-    back = from_foreign(t)
-    assert back.array.shape == shape
+    back = samebytes.tensor(t)
+    assert back.native.shape == shape
     if not shape:
         t.fill_(1)
-        assert back.array[()] == a[()] != 0
+        assert back.native[()] == a[()] != 0
 
 
 def test_an_empty_array_with_negative_strides(exporter: Callable[..., Any]) -> None:
     a = np.zeros((4, 3))[0:0, ::-1]
-    assert tuple(torch.from_dlpack(exporter(a, dtype("float64"))).shape) == (0, 3)
+    assert tuple(torch.from_dlpack(exporter(a, samebytes.dtype("float64"))).shape) == (0, 3)
 
 
 def test_one_element_with_a_negative_stride(exporter: Callable[..., Any]) -> None:
     a = np.arange(4.0)
-    t = torch.from_dlpack(exporter(a[::-1][:1], dtype("float64")))
+    t = torch.from_dlpack(exporter(a[::-1][:1], samebytes.dtype("float64")))
     t[0] = 9
     assert a[3] == 9
 
@@ -122,14 +121,16 @@ def test_one_element_with_a_negative_stride(exporter: Callable[..., Any]) -> Non
 @pytest.mark.parametrize("copy", [None, False])
 def test_torch_with_device_and_copy(exporter: Callable[..., Any], copy: bool | None) -> None:
     a = np.zeros(3)
-    t = torch.from_dlpack(exporter(a, dtype("float64")), device="cpu", copy=copy)
+    t = torch.from_dlpack(exporter(a, samebytes.dtype("float64")), device="cpu", copy=copy)
     assert t.data_ptr() == a.ctypes.data
 
 
 def test_torch_asks_for_a_copy(exporter: Callable[..., Any]) -> None:
     counted: list[int] = []
     a = np.arange(4.0)[::-1]
-    t = torch.from_dlpack(exporter(a, dtype("float64"), on_copy=counted.append), copy=True)
+    t = torch.from_dlpack(
+        exporter(a, samebytes.dtype("float64"), on_copy=counted.append), copy=True
+    )
     assert t.tolist() == [3, 2, 1, 0]
     t[0] = 9
     assert a[0] == 3
@@ -138,31 +139,26 @@ def test_torch_asks_for_a_copy(exporter: Callable[..., Any]) -> None:
 
 def test_what_torch_cannot_lend() -> None:
     with pytest.raises(UnsupportedObjectError, match="detach"):
-        from_foreign(torch.zeros(3, requires_grad=True))
+        samebytes.tensor(torch.zeros(3, requires_grad=True))
     with pytest.raises(UnsupportedObjectError, match="conjugate"):
-        from_foreign(torch.zeros(3, dtype=torch.complex64).conj())
+        samebytes.tensor(torch.zeros(3, dtype=torch.complex64).conj())
     with pytest.raises(LayoutError):
-        from_foreign(torch.zeros(4, dtype=torch.uint8).view(torch.float4_e2m1fn_x2))
+        samebytes.tensor(torch.zeros(4, dtype=torch.uint8).view(torch.float4_e2m1fn_x2))
 
 
 def test_a_refused_export_reaches_the_caller_of_torch(exporter: Callable[..., Any]) -> None:
     with pytest.raises(ExportError, match="not multiples"):
-        torch.from_dlpack(exporter(np.zeros(4, [("x", "u1"), ("y", "f4")])["y"], dtype("float32")))
+        torch.from_dlpack(
+            exporter(np.zeros(4, [("x", "u1"), ("y", "f4")])["y"], samebytes.dtype("float32"))
+        )
 
 
 def test_a_negative_stride_raises_where_torch_would_abort() -> None:
     script = """
-        import numpy as np, torch
-        from samebytes._dtypes import dtype
-        from samebytes._exchange import dlpack
-
-        class Exporter:
-            def __dlpack_device__(self): return (1, 0)
-            def __dlpack__(self, **arguments):
-                return dlpack(np.zeros((4, 4))[::-1], dtype("float64"), **arguments)
+        import numpy as np, samebytes, torch
 
         try:
-            torch.from_dlpack(Exporter())
+            torch.from_dlpack(samebytes.tensor(np.zeros((4, 4))[::-1]))
         except BufferError as error:
             print(type(error).__name__)
     """
@@ -179,16 +175,14 @@ def test_a_negative_stride_raises_where_torch_would_abort() -> None:
 def test_living_tensors_at_interpreter_exit() -> None:
     script = """
         import builtins
-        import numpy as np, torch
-        from samebytes._dtypes import dtype
-        from samebytes._exchange import from_foreign, dlpack_capsule
+        import samebytes, torch
 
         for kind in (torch.float32, torch.bfloat16):
             source = torch.ones(4, dtype=kind)
-            got = from_foreign(source)
-            back = torch.from_dlpack(dlpack_capsule(got.array, got.dtype, owner=object()))
+            got = samebytes.tensor(source)
+            back = torch.from_dlpack(got)
             setattr(builtins, f"kept_{kind}", (got, back))
-            globals()[f"kept_{kind}"] = got.array[1:], back[1:]
+            globals()[f"kept_{kind}"] = got.native[1:], back[1:]
         print("end of script")
     """
     done = subprocess.run(

@@ -36,7 +36,7 @@ class Imported(NamedTuple):
     owner: object
 
 
-def from_foreign(obj: Any, *, allow_dlpack: bool = True) -> Imported:
+def from_foreign(obj: Any) -> Imported:
     """The memory of `obj` as an array, without a copy.
 
     Tried in this order: numpy array, DLPack, buffer protocol, `__array_interface__`. An
@@ -47,7 +47,6 @@ def from_foreign(obj: Any, *, allow_dlpack: bool = True) -> Imported:
 
     Args:
         obj: the object.
-        allow_dlpack: False skips DLPack, for objects whose exporter is known to be wrong.
 
     Raises:
         UnsupportedObjectError: `obj` offers none of these, refuses, or lies on another device.
@@ -55,7 +54,7 @@ def from_foreign(obj: Any, *, allow_dlpack: bool = True) -> Imported:
     """
     if isinstance(obj, np.ndarray):
         return _from_ndarray(obj)
-    if allow_dlpack and hasattr(obj, "__dlpack__"):
+    if hasattr(obj, "__dlpack__"):
         array, dtype = from_dlpack(obj)
     elif (lent := from_buffer(obj)) is not None:
         array, dtype = lent
