@@ -10,7 +10,6 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from gi.repository import Gst, GstVideo
 
 from samebytes import ImageInfo, TensorInfo
 from samebytes.testing import (
@@ -24,6 +23,7 @@ from samebytes.testing import (
 )
 from samebytes_gstreamer import GStreamerPlane
 from samebytes_gstreamer._abi.gstreamer import GstMapInfo
+from samebytes_gstreamer._gi import Gst, GstVideo
 
 Array = np.ndarray[Any, Any]
 

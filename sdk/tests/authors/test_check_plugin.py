@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from samebytes.__main__ import main
-from samebytes._authors.check.reporting import Finding
-from samebytes._authors.check.stages import check_plugin
 
 if TYPE_CHECKING:
     from sdk.tests.authors.conftest import Generated
@@ -21,12 +22,19 @@ Generate = Callable[[str], "Generated"]
 TIME_LIMIT_S = 60
 
 
-def check(generated: Generated) -> list[Finding]:
+def check_plugin(name: str, seconds: int) -> list[SimpleNamespace]:
+    """The findings that `samebytes check-plugin --json` prints."""
+    with redirect_stdout(StringIO()) as printed:
+        main(["check-plugin", name, "--json", "--timeout", str(seconds)])
+    return [SimpleNamespace(**each) for each in json.loads(printed.getvalue())["findings"]]
+
+
+def check(generated: Generated) -> list[SimpleNamespace]:
     generated.install()
     return check_plugin(generated.name, TIME_LIMIT_S)
 
 
-def failed(findings: list[Finding]) -> dict[str, str]:
+def failed(findings: list[SimpleNamespace]) -> dict[str, str]:
     """The rules that were broken, and what was seen."""
     return {f.rule: f.detail for f in findings if f.outcome == "failed"}
 

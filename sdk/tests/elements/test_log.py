@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 
 import samebytes.elements as el
-from samebytes._log import logger
-from samebytes._seen.text import counted
-from samebytes.elements import Seldom, _journal, _statistics
-from samebytes.elements import logger as public_logger
+from samebytes.elements import Seldom, logger
 from samebytes.errors import ElementError
+from samebytes.plugins import counted
 
 from .pictures import add, frame, numbers
 
@@ -130,25 +128,6 @@ def test_frames_left_out_name_the_slowest_element(said: Any) -> None:
     assert "the slowest element is Slow, busy for " in text
 
 
-def test_the_look_comes_round_while_frames_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[bool] = []
-    monkeypatch.setattr(_statistics, "LOOK_AFTER", 0)
-    monkeypatch.setattr(_journal.Journal, "look", lambda self, run, last=False: looks.append(last))
-    el.Pipeline(numbers(count=3), add()).run(threads=0)
-    assert looks == [False] * 6 + [True]
-
-
-def test_a_slow_call_is_said_but_not_of_a_source(
-    said: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_statistics, "SLOW", -1)
-    el.Pipeline(numbers(count=9), add()).run()
-    slow = [text for _, text in said() if "call took" in text or "first frame took" in text]
-    assert len(slow) == 2
-    assert slow[0].startswith("add: its first frame took ")
-    assert slow[1].startswith("add: one call took ")
-
-
 def test_records_keep_no_frame(caplog: pytest.LogCaptureFixture) -> None:
     seen = []
 
@@ -169,7 +148,7 @@ def test_the_logger_hides_secrets_of_others() -> None:
         def emit(self, record: logging.LogRecord) -> None:
             records.append(record)
 
-    below, handler = public_logger("toy"), Keeps()
+    below, handler = logger("toy"), Keeps()
     logging.getLogger("samebytes").addHandler(handler)
     try:
         below.warning("connecting to %s", ADDRESS)
@@ -209,15 +188,3 @@ def test_statistics_as_json() -> None:
     assert [one["element"] for one in found["elements"]] == ["numbers", "add"]
     assert found["elements"][1]["frames_in"] == found["latency"]["frames"] == 3
     assert found["lost"] == 0
-
-
-def test_the_rate_is_without_what_the_first_frame_compiles() -> None:
-    meter = _statistics.Meter("toy")
-    second = 1_000_000_000
-    now = meter.took(0)  # began long ago: a model was compiled
-    meter.took(now)
-    meter.latest = meter.first + second
-    assert meter.read("toy").fps == 1.0
-    one = _statistics.Meter("toy")
-    one.took(0)
-    assert one.read("toy").fps == 0.0

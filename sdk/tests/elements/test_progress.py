@@ -7,8 +7,6 @@ import pytest
 
 import samebytes.elements as el
 from samebytes.elements import Progress
-from samebytes.elements._progress import progress_of
-from samebytes.elements._statistics import Meter
 from samebytes.errors import ElementError
 
 from .pictures import frame, numbers
@@ -42,15 +40,6 @@ def test_of_several_sources_all_must_know() -> None:
     for last, total in ((3, 5), (None, None)):
         with el.Pipeline([Two(2), Two(last)]).start(threads=0) as out:
             assert out.progress().frames_expected == total
-
-
-def test_the_time_left_is_by_the_rate_after_the_first_frame() -> None:
-    meter = Meter("source")
-    meter.frames_in = meter.frames_out = 11
-    meter.first, meter.latest = 10**12, 10**12 + 2 * 10**9  # 10 frames in 2 s
-    assert progress_of([meter], 21).seconds_left == pytest.approx(2.0)
-    assert progress_of([meter, meter], 32).seconds_left == pytest.approx(1.0)
-    assert progress_of([meter], 5) == Progress(11, 5, 0.0)  # it was only about right
 
 
 def test_a_source_that_raises_is_named() -> None:

@@ -6,12 +6,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from samebytes.elements import _channel
 from samebytes.elements._channel import END, FAILED, STOP, Channel, Mark, Port, Stopped
+from samebytes.elements._threads import _InOrder
 
 MARKS = pytest.mark.parametrize("mark", [END, FAILED])
 
@@ -111,3 +114,21 @@ def test_what_comes_before_who_waits_is_known_of_wakes_it(monkeypatch: pytest.Mo
     asyncio.run(wait())
     assert channel.get()[1] == "frame"
     assert not channel._listeners
+
+
+def test_an_error_at_the_end_of_one_stream_ends_the_others() -> None:
+    """The thread that meets it may have brought a frame of another stream."""
+
+    def end(stream: int) -> Iterator[Any]:
+        raise ValueError(f"at the end of stream {stream}")
+        yield
+
+    stage: Any = SimpleNamespace(end=end, abandon=lambda _: None)
+    emitted: list[Any] = []
+    raised: list[BaseException] = []
+    order = _InOrder(stage, lambda *what: emitted.append(what), raised.append, threads=2)
+    order.give(1, 1, END, raised=False)
+    order.give(0, 0, [(0, "frame")], raised=False)
+    order.give(2, 0, END, raised=False)
+    assert emitted == [(0, "frame"), (1, FAILED), (0, FAILED)]
+    assert [str(error) for error in raised] == ["at the end of stream 1"]

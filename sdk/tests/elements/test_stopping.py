@@ -8,14 +8,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import samebytes.elements as el
-from samebytes.elements._channel import END, FAILED
-from samebytes.elements._threads import _InOrder
 from samebytes.errors import ElementError
 
 from .pictures import Collect, frame, frames
@@ -120,24 +117,6 @@ def test_who_stops_it_cuts_a_close_short() -> None:
     taking.join(60)
     assert out.stopped
     assert cut.is_set()
-
-
-def test_an_error_at_the_end_of_one_stream_ends_the_others() -> None:
-    """The thread that meets it may have brought a frame of another stream."""
-
-    def end(stream: int) -> Iterator[Any]:
-        raise ValueError(f"at the end of stream {stream}")
-        yield
-
-    stage: Any = SimpleNamespace(end=end, abandon=lambda _: None)
-    emitted: list[Any] = []
-    raised: list[BaseException] = []
-    order = _InOrder(stage, lambda *what: emitted.append(what), raised.append, threads=2)
-    order.give(1, 1, END, raised=False)
-    order.give(0, 0, [(0, "frame")], raised=False)
-    order.give(2, 0, END, raised=False)
-    assert emitted == [(0, "frame"), (1, FAILED), (0, FAILED)]
-    assert [str(error) for error in raised] == ["at the end of stream 1"]
 
 
 def test_starting_many_pipelines_costs_the_same() -> None:
