@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts of what the code consists of, beside those of an earlier commit.
 
-    python3 -m devtools.counts                  # a table: recorded figures, and those of today
-    python3 -m devtools.counts --record COMMIT  # count that commit, and write devtools/counts.json
+    python3 -m devtools.counts    # a table: those of devtools/counts.json, and those of today
 
 Each count is defined by the docstring of the function that makes it. All of them look at files
 called `*.py` outside of hidden folders and of `build`; a *distribution* is a folder of at most two
@@ -13,17 +12,11 @@ the formatter and its line length are the same.
 
 from __future__ import annotations
 
-import argparse
 import ast
-import io
 import json
 import re
-import subprocess
-import sys
-import tarfile
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -231,30 +224,6 @@ def table(recorded: Figures, now: Figures, commit: str) -> str:
     return "\n".join(rows)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table, or record the figures of a commit."""
-    parser = argparse.ArgumentParser(prog="python3 -m devtools.counts", description=__doc__)
-    parser.add_argument("--record", metavar="COMMIT", help="count that commit, and keep it")
-    options = parser.parse_args(arguments)
-    if options.record:
-        record = {"commit": options.record, "figures": _count_commit(options.record)}
-        RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
-        return 0
-    record = json.loads(RECORD.read_text("utf-8"))
-    print(table(record["figures"], count(ROOT), record["commit"]))
-    return 0
-
-
-def _count_commit(commit: str) -> Figures:
-    archive = subprocess.run(
-        ["git", "archive", commit], cwd=ROOT, check=True, stdout=subprocess.PIPE
-    ).stdout
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-            files.extractall(folder, filter="data")
-        return count(Path(folder))
-
-
 def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") or part == "build" for part in path.parts)
 
@@ -294,4 +263,5 @@ def _is_private(name: str) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    record = json.loads(RECORD.read_text("utf-8"))
+    print(table(record["figures"], count(ROOT), record["commit"]))

@@ -8,32 +8,14 @@ from itertools import groupby
 from pathlib import Path
 
 import samebytes
+from devtools.written import filled
 from samebytes.plugins import MapperSpec
 
 __all__ = ["PAGE", "edges_of_all_plugins", "page"]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "copy-or-not.md"
-_HEAD = """\
-# Does this mapping copy?
-
-All edges of all plugins, as they declare them: this page is written by `python3 dev.py edges`, and
-a test compares it. A mapping between two frameworks is one edge, or several in a row; it copies
-only if one of them does.
-
-| word | the bytes |
-|---|---|
-| ALIAS | stay where they are: the target gets the same address, or the same handle |
-| IMPORT | stay where they are: the target opens the same memory by another handle |
-| MAP | stay where they are: the driver makes them readable at an address, and may copy to do so |
-| COPY | are written to new memory, only with `copy=True`, and counted in `stats()` |
-
-Where an edge takes only some memory of its source, the third column says which. Other memory takes
-another edge of the table, or is refused. An empty cell promises nothing for unusual layouts:
-OpenCV, for instance, takes no rows from the bottom up. `print(samebytes.route(x, "openvino"))` says
-what happens to `x`. [Find out why something is copied](../how-to/find-out-why-it-copies.md) says
-what to do about it, and [the matrix](../reference/matrix.md) has what was tried, by layout.
-"""
-_COLUMNS = "\n| edge | the bytes | only | access | how |\n|---|---|---|---|---|\n"
+_BLOCK = "python3 dev.py edges"
+_COLUMNS = "| edge | the bytes | only | access | how |\n|---|---|---|---|---|\n"
 
 
 def edges_of_all_plugins() -> list[MapperSpec]:
@@ -42,14 +24,14 @@ def edges_of_all_plugins() -> list[MapperSpec]:
 
 
 def page(edges: Iterable[MapperSpec]) -> str:
-    """The text: a row for each pair of nodes and each way to get from one to the other.
+    """The page with a row for each pair of nodes and each way to get from one to the other.
 
     Args:
         edges: what the plugins declare; those for tensors and for frames share a row.
     """
     ordered = sorted(edges, key=_order)
     rows = [_row(list(same)) for _, same in groupby(ordered, key=_order)]
-    return f"{_HEAD}{_COLUMNS}" + "\n".join(rows) + "\n"
+    return filled(PAGE.read_text(), {_BLOCK: _COLUMNS + "\n".join(rows)})
 
 
 def _order(edge: MapperSpec) -> tuple[str, str, int]:

@@ -69,34 +69,24 @@ def _absolute(name: str, node: ast.ImportFrom) -> str:
     return ".".join([*package, *([node.module] if node.module else [])])
 
 
-def _components(graph: Graph) -> list[list[str]]:
-    """Return the strongly connected components: Kosaraju's two passes, without recursion."""
-    order: list[str] = []
-    seen: set[str] = set()
-    for start in graph:
-        pending = [(start, False)]
-        while pending:
-            node, is_left = pending.pop()
-            if is_left:
-                order.append(node)
-            elif node not in seen:
-                seen.add(node)
-                pending.append((node, True))
-                pending.extend((target, False) for target in graph[node])
-    backwards: Graph = {node: set() for node in graph}
-    for node, targets in graph.items():
-        for target in targets:
-            backwards[target].add(node)
-    found: list[list[str]] = []
+def _components(graph: Graph) -> list[set[str]]:
+    """Return the strongly connected components: nodes that reach each other."""
+    reached = {start: _reached(graph, start) for start in graph}
+    found: list[set[str]] = []
     left = set(graph)
-    for start in reversed(order):
-        part, reached = [], [start]
-        while reached:
-            node = reached.pop()
-            if node in left:
-                left.remove(node)
-                part.append(node)
-                reached.extend(backwards[node])
-        if part:
-            found.append(part)
+    while left:
+        node = next(iter(left))
+        part = {node} | {other for other in reached[node] if node in reached[other]}
+        found.append(part)
+        left -= part
+    return found
+
+
+def _reached(graph: Graph, start: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = graph[waiting.pop()] - found
+        found |= new
+        waiting += new
     return found

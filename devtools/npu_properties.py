@@ -1,77 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of the NPU's properties, written from the tables of samebytes-openvino."""
+"""The tables of the page on the NPU's properties, written from those of samebytes-openvino."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from devtools.written import filled
 from samebytes_openvino.intel_npu import PLATFORMS, PROPERTIES, Stated
 
-__all__ = ["properties_as_markdown"]
+__all__ = ["PAGE", "page"]
 
-_HEAD = """\
-# Properties of OpenVINO's NPU plugin
-
-This page is written from the tables in the code:
-`.venv/bin/python -m devtools.npu_properties > docs/reference/npu-properties.md`.
-
-"Document" is the NPU plugin's page in OpenVINO's documentation. "2026.4.1" is what the unmodified
-plugin of that version answers on a software NPU of platform 4000; nothing here ran on an NPU. A
-row with an asterisk differs. Access is RO (only read), RW, or WO (only written).
-
-`set_properties(core, {...})` and `validate({...})` take keys, C++ names, or the objects of
-`openvino.properties`. They refuse what the plugin would take and fail on later.
-
-## Properties
-"""
-
-_PLATFORMS = """\
-## Platforms
-
-What the plugin chooses for a performance hint, THROUGHPUT / LATENCY, if NPU_TILES is not set.
-An empty cell is not known; a platform that is not in the table is `unknown`, and no error. The
-document names Ubuntu 22.04, Ubuntu 24.04 and Windows 11 for all four.
-"""
-
-_RULES = """\
-## Rules
-
-* Read NPU_MAX_TILES before NPU_TILES is set: more tiles than that are an error of the compiler's,
-  and are refused here. NPU_TILES overrides the performance hint. Models for another number of
-  tiles than 1 may not run on other NPUs.
-* NPU_COMPILATION_MODE_PARAMS: `optimization-level` 0 (fast to compile), 1 (default) or 2 (fast to
-  run); `performance-hint-override` `efficiency` (default) or `latency`, only with the hint LATENCY.
-  `CompilationModeParams` writes and reads the text.
-* NPU_COMPILER_TYPE: PREFER_PLUGIN takes the compiler beside the plugin where it is installed and
-  serves the platform, and the driver's elsewhere, as on Meteor Lake. What PLUGIN compiles needs a
-  driver from 2565 on. PLUGIN and DRIVER are errors where their compiler is missing; the wheel of
-  OpenVINO 2026.4.1 has none, so there PLUGIN is refused, and so is another NPU_PLATFORM than the
-  machine's: compiling for a device that is not there needs PLUGIN.
-* Two caches keep compiled models. The driver's is on by default; NPU_BYPASS_UMD_CACHING turns it
-  off for a model. OpenVINO's is on when CACHE_DIR is set, which bypasses the driver's; a model that
-  it has is imported and not compiled.
-* First ever inference latency (FEIL) is compilation, loading and the first inference; first
-  inference latency (FIL) is loading a compiled model and the first inference. `measure_latency()`
-  gives both.
-* OPTIMAL_NUMBER_OF_INFER_REQUESTS is the same for all models. How many requests are best depends on
-  the model: measure.
-* The plugin uses one NPU. All requests of a model share one command queue, and each has a command
-  list of its own; several may run at once, from one thread or many. `start_async()` returns at
-  once; `wait()`, or a callback, reports the end.
-* Dynamic shapes are not supported: `check_static()` says so before the compiler does.
-* State variables are copied when they are got or set: `get_states()`, `set_states()` and
-  `reset_states()` reach them. By the document the plugin copies them at each inference as well: the
-  state's buffer to an input of the device, and the output back. That of 2026.4.1 does not: the
-  driver's trace shows one buffer as input and output.
-* Set on a compiled model, MODEL_PRIORITY and WORKLOAD_TYPE act at once. All other properties of a
-  compiled model are only read.
-"""
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "npu-properties.md"
 
 
-def properties_as_markdown() -> str:
-    """The whole page."""
+def page() -> str:
+    """The page with the tables as they are now."""
     rows = ["| key | C++ | type | document | 2026.4.1 | what it is |", "|---|---|---|---|---|---|"]
     for row in PROPERTIES.values():
         star = " *" if row.differs else ""
@@ -95,8 +40,8 @@ def properties_as_markdown() -> str:
             f"| {found.name} | {product} | {_numbers(found.tiles)} | {of} | "
             f"{_numbers(found.dma_engines)} | {_numbers(found.requests)} |"
         )
-    parts = (_HEAD, "\n".join(rows), "", _PLATFORMS, "\n".join(platforms), "", _RULES)
-    return "\n".join(parts)
+    tables = {"properties": "\n".join(rows), "platforms": "\n".join(platforms)}
+    return filled(PAGE.read_text(), tables)
 
 
 def _stated(stated: Stated | None) -> str:
@@ -116,4 +61,4 @@ def _numbers(numbers: Mapping[Any, int] | None) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(properties_as_markdown())
+    PAGE.write_text(page())

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of handwritten pages that are made from a run: the text between two marks, by name."""
+"""Blocks of handwritten pages that are made from a run."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from devtools import written
 from devtools.costs.page import escaped, figure, goals
 from devtools.costs.why import figures
 
 __all__ = ["BLOCKS", "filled", "starred"]
 
-_BLOCK = re.compile(
-    r"(<!-- begin: python3 dev\.py costs, (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL
-)
+_MARK = re.compile(r"<!-- begin: python3 dev\.py costs, ([\w-]+) -->")
 Row = Mapping[str, Any]
 
 
@@ -24,10 +23,8 @@ def filled(text: str, run: Mapping[str, Any]) -> str:
         KeyError: a block that nothing makes.
     """
 
-    def made(match: re.Match[str]) -> str:
-        return f"{match[1]}{BLOCKS[match['name']](run)}\n{match[3]}"
-
-    return _BLOCK.sub(made, text)
+    names = _MARK.findall(text)
+    return written.filled(text, {f"python3 dev.py costs, {n}": BLOCKS[n](run) for n in names})
 
 
 def _measured(run: Mapping[str, Any]) -> list[Row]:
