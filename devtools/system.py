@@ -87,7 +87,6 @@ _WANTED = (
     Wanted("/usr/share/seabios/bios-256k.bin", "seabios", "the DMA-BUF lab"),
     Wanted("/usr/bin/busybox", "busybox-static", "the DMA-BUF lab"),
     Wanted("/sbin/modprobe", "kmod", "the DMA-BUF lab"),
-    Wanted("/usr/bin/cpio", "cpio", "tests of the DMA-BUF lab"),
 )
 
 

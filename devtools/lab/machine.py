@@ -65,9 +65,11 @@ def boot(
         work = Path(folder)
         results = work / "results"
         results.mkdir()
+        files = work / "files"
+        files.mkdir()
         (results / "job.sh").write_text(_script(job, cwd, environment))
         initrd, console = work / "initrd", work / "console"
-        initrd.write_bytes(initramfs(kernel, tools.busybox))
+        initrd.write_bytes(initramfs(kernel, tools.busybox, files))
         command = [
             *qemu_command(tools.qemu, size, accelerator),
             *("-kernel", kernel.image, "-initrd", initrd, "-append", _KERNEL_LINE),

@@ -28,8 +28,9 @@ def is_alive(pid: int) -> bool:
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Tools:
-    """A QEMU that is a script, and a busybox that is empty."""
-    (tmp_path / "busybox").touch()
+    """A QEMU and a busybox that are scripts; what is packed for a guest is read by none."""
+    (tmp_path / "busybox").write_text("#!/bin/sh\ncat > /dev/null\n")
+    (tmp_path / "busybox").chmod(0o755)
     return Tools(tmp_path / "qemu", tmp_path / "busybox")
 
 
