@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -125,6 +125,18 @@ def vaapi_plugin() -> None:
     pytest.importorskip(
         "samebytes_vaapi", reason="missing package samebytes-vaapi: pip install samebytes-vaapi"
     )
+
+
+@pytest.fixture
+def lent() -> Callable[[], int]:
+    """How many objects are lent to FFmpeg."""
+    return held_count
+
+
+@pytest.fixture
+def references() -> Callable[[], int]:
+    """How many references to FFmpeg's buffers are held."""
+    return references_held
 
 
 @pytest.fixture(autouse=True)

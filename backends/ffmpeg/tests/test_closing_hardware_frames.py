@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import samebytes as sb
-from samebytes_ffmpeg._loans import held_count
 
 pytestmark = pytest.mark.usefixtures("vaapi", "vaapi_plugin", "dma_plugin")
 
@@ -22,11 +23,11 @@ class TestClosingWhatWasMappedOnTheWay:
                 view.native[number][...] = 10 + number
         return mapped
 
-    def test_nobody_holds_it(self) -> None:
+    def test_nobody_holds_it(self, lent: Callable[[], int]) -> None:
         with self._mapped() as frame:
             assert len(frame.planes) == 2
         assert frame.closed
-        assert held_count() == 0
+        assert lent() == 0
 
     def test_somebody_holds_the_frame(self) -> None:
         frame = self._mapped()

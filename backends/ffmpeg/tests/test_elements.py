@@ -26,7 +26,6 @@ import samebytes.elements as el
 from samebytes import metadata
 from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
-from samebytes_ffmpeg._elements._input import Waking, place
 
 
 @el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))
@@ -404,16 +403,6 @@ def test_the_sink_takes_no_tensors(tmp_path: Path) -> None:
         el.Pipeline(source(), FFmpegSink(tmp_path / "made.mp4")).explain()
 
 
-def test_frames_without_times_are_numbered() -> None:
-    timeline = el.Timeline()
-    frames = [av.VideoFrame(16, 16, "gray") for _ in range(4)]
-    for number, frame in enumerate(frames):
-        if number == 2:
-            timeline.begin_again()
-        place(frame, timeline, Fraction(1, 20))
-    assert [at(frame) for frame in frames] == [Fraction(number, 20) for number in range(4)]
-
-
 # Connections: to this machine alone.
 
 
@@ -515,16 +504,6 @@ def test_a_wait_for_the_next_attempt_is_ended_from_outside(tmp_path: Path) -> No
     part = transport_stream(tmp_path / "part.ts", 20)
     with camera(part) as url:
         stop_in_read(Watched(url, live=True, reconnect=50, pause=30, options=QUICK))
-
-
-def test_a_time_out_is_found_in_the_container(clip: Path) -> None:
-    waking = Waking(3.0)
-    with av.open(str(clip), timeout=waking.timeout) as container:
-        assert not waking.wake(container)  # no read runs
-        packets: Any = container.demux(video=0)
-        next(packets)
-        assert waking.wake(container)
-        packets.close()
 
 
 def test_a_source_is_stopped_while_its_decoder_logs(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from samebytes.errors import ElementError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
 from samebytes_ffmpeg._elements import _input
 from samebytes_ffmpeg._elements._failures import in_words
+from samebytes_ffmpeg._elements._input import Waking
 
 CLASSES: dict[int, Any] = vars(av.error)["classes"]
 EXIT: int = vars(av.error)["ErrorType"].EXIT
@@ -148,3 +149,13 @@ def test_files(tmp_path: Path) -> None:
     frame = sb.context("cpu").allocate_frame("I420", 64, 48)
     text = failure([frame], FFmpegSink(tmp_path / "out.mp4", options={"preset": "quickest"}))
     assert "option" in text
+
+
+def test_a_time_out_is_found_in_the_container(clip: Path) -> None:
+    waking = Waking(3.0)
+    with av.open(str(clip), timeout=waking.timeout) as container:
+        assert not waking.wake(container)  # no read runs
+        packets: Any = container.demux(video=0)
+        next(packets)
+        assert waking.wake(container)
+        packets.close()

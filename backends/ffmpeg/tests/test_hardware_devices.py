@@ -30,7 +30,7 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 from samebytes_ffmpeg import FFmpegHardwareFrame, HardwareDevice, HardwareFrame
-from samebytes_ffmpeg._avutil import PYAV
+from samebytes_ffmpeg._avutil import PYAV, AVFrame, get_pix_fmt
 from samebytes_ffmpeg._hardware import libraries
 from samebytes_ffmpeg._hardware.described import describe
 from samebytes_ffmpeg._hardware.frame import place_of
@@ -449,3 +449,16 @@ def test_new_surfaces_are_writable(device: HardwareDevice) -> None:
     """FFmpeg marks their buffers as read-only, until they come from the pool again."""
     held = [device.allocate_frame("NV12", *SIZE) for _ in range(5)]
     assert [frame.readonly for frame in held] == [False] * 5
+
+
+def test_frames_of_a_device_are_refused_with_the_reason() -> None:
+    frame = sb.frame(av.VideoFrame(64, 48, "nv12"))
+    head = AVFrame.from_address(frame.handle("av_frame"))
+    memory, head.format = head.format, get_pix_fmt(b"drm_prime")
+    try:
+        with pytest.raises(NoRouteError, match="drm_prime is a handle of a device"):
+            frame.map("cpu")
+        with pytest.raises(NoRouteError, match="drm_prime is a handle of a device"):
+            frame.planes[0].map("cpu")
+    finally:
+        head.format = memory

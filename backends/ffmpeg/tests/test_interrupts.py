@@ -12,8 +12,6 @@ import av
 import pytest
 
 import samebytes as sb
-from samebytes_ffmpeg._loans import held_count
-from samebytes_ffmpeg._reference import references_held
 
 pytestmark = pytest.mark.together
 
@@ -42,7 +40,9 @@ def test_what_was_given_back_keeps_no_other_thread_from_closing() -> None:
 
 
 @pytest.mark.usefixtures("default_signals")
-def test_a_signal_handler_that_maps_the_same_frame_is_counted() -> None:
+def test_a_signal_handler_that_maps_the_same_frame_is_counted(
+    references: Callable[[], int],
+) -> None:
     """It runs in the middle of what its own thread does, which no lock keeps it from."""
     frame = sb.frame(av.VideoFrame(64, 48, "gray"))
     mapped: list[sb.Frame] = []
@@ -55,7 +55,7 @@ def test_a_signal_handler_that_maps_the_same_frame_is_counted() -> None:
                 del own  # then the frame's entry in the table is one of the dead
                 own = frame.map("cpu")
                 time.sleep(0)  # for a signal that came to another thread: see `alarms`
-            assert references_held() == 1 + len(mapped)
+            assert references() == 1 + len(mapped)
             del own
             mapped.clear()
     finally:
@@ -64,8 +64,8 @@ def test_a_signal_handler_that_maps_the_same_frame_is_counted() -> None:
 
 
 def test_signals_reach_the_program_and_nothing_stays_lent(
-    strike: Callable[[Callable[[], object]], None],
+    strike: Callable[[Callable[[], object]], None], lent: Callable[[], int]
 ) -> None:
     source = _image()
     strike(lambda: source.map("ffmpeg"))
-    assert held_count() == 0
+    assert lent() == 0

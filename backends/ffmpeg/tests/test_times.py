@@ -16,6 +16,7 @@ import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ElementError
 from samebytes_ffmpeg import FFmpegSink
+from samebytes_ffmpeg._elements._input import place
 from samebytes_ffmpeg._elements._output import Output
 from samebytes_ffmpeg._elements._times import Times
 
@@ -256,3 +257,14 @@ def test_no_time_steps_back() -> None:
     times = Times(Fraction(1, 25), Fraction(25), "libx264", "mkv", {})
     counts = [times.count(None, None) for _ in range(4)]
     assert all(after > before for before, after in pairwise(counts))
+
+
+def test_frames_without_times_are_numbered() -> None:
+    timeline = el.Timeline()
+    frames = [av.VideoFrame(16, 16, "gray") for _ in range(4)]
+    for number, frame in enumerate(frames):
+        if number == 2:
+            timeline.begin_again()
+        place(frame, timeline, Fraction(1, 20))
+    shown = [(frame.pts or 0) * Fraction(frame.time_base or 0) for frame in frames]
+    assert shown == [Fraction(number, 20) for number in range(4)]

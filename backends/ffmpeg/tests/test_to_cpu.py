@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ctypes import c_int
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,16 @@ import pytest
 from av.audio.plane import AudioPlane
 
 import samebytes as sb
-from samebytes.errors import LayoutError, NoRouteError
+from samebytes.errors import LayoutError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
-from samebytes_ffmpeg._pixel_formats import image_format_named
 
 
 def _mapped() -> list[str]:
     found = []
     for name in sorted(vars(av.video.format)["names"]):  # left out of PyAV's stubs
         try:
-            image_format_named(name)
-        except LayoutError:
+            sb.frame(av.VideoFrame(16, 16, name))
+        except (LayoutError, ValueError, OSError):  # FFmpeg makes no frames of devices
             continue
         found.append(name)
     return found
@@ -107,10 +107,11 @@ class TestEveryFormat(FrameToCpu):
         return av.VideoFrame(35, 17, self.name)
 
     def test_every_size_has_the_layout_of_the_format(self) -> None:
+        format_ = sb.frame(self.make()).format
         for size in SIZES:
             native = av.VideoFrame(*size, self.name)
             mapped = sb.frame(native).map("cpu", "rw")
-            info = ImageInfo(image_format_named(self.name), *size)
+            info = ImageInfo(format_, *size)
             assert mapped.meta.info == info
             for number, (array, layout) in enumerate(
                 zip(mapped.native, info.plane_layouts(), strict=True)
@@ -244,10 +245,9 @@ class TestPlanes:
 
 
 def test_the_frame_gives_its_avframe() -> None:
-    from samebytes_ffmpeg._avutil import AVFrame
-
     frame = sb.frame(av.VideoFrame(64, 48, "nv12"))
-    assert AVFrame.from_address(frame.handle("av_frame")).width == 64
+    # Eight pointers, eight numbers and another pointer come first in every version.
+    assert c_int.from_address(frame.handle("av_frame") + 8 * 8 + 8 * 4 + 8).value == 64
 
 
 @pytest.mark.parametrize("name", ["monow", "gray16be", "rgb4"])
@@ -256,21 +256,6 @@ def test_a_format_without_elements_is_refused_when_wrapped(name: str) -> None:
         sb.frame(av.VideoFrame(64, 48, name))
     with pytest.raises(LayoutError, match=name):
         sb.tensor(av.VideoFrame(64, 48, name).planes[0])
-
-
-def test_frames_of_a_device_are_refused_with_the_reason() -> None:
-    from samebytes_ffmpeg._avutil import AVFrame, get_pix_fmt
-
-    frame = sb.frame(av.VideoFrame(64, 48, "nv12"))
-    head = AVFrame.from_address(frame.handle("av_frame"))
-    memory, head.format = head.format, get_pix_fmt(b"drm_prime")
-    try:
-        with pytest.raises(NoRouteError, match="drm_prime is a handle of a device"):
-            frame.map("cpu")
-        with pytest.raises(NoRouteError, match="drm_prime is a handle of a device"):
-            frame.planes[0].map("cpu")
-    finally:
-        head.format = memory
 
 
 def test_empty_frames_are_refused_when_wrapped() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from gi.repository import Gst, GstVideo
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
-from samebytes import AudioInfo, ImageFormat, TensorInfo
+from samebytes import AudioInfo, TensorInfo
 from samebytes.errors import (
     LayoutError,
     NoRouteError,
@@ -20,9 +19,6 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_gstreamer._abi.gstreamer import GstMiniObject
-from samebytes_gstreamer._formats import _numbers
-from samebytes_gstreamer._libraries import gst, video
 
 from .crop_metas import add_crop_meta
 
@@ -57,31 +53,6 @@ def add_video_meta(buffer: Any, name: str, size: tuple[int, int], offsets: list[
     )  # fmt: skip
 
 
-def test_a_buffer_that_another_thread_closes_stays_while_it_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A pointer that is read holds nothing: what leads to it must be held meanwhile."""
-    caps = "video/x-raw,format=GRAY8,width=16,height=8,framerate=0/1"
-    frame = sb.frame(sample_of(buffer_with(128), caps))
-    seen = []
-
-    class Closing:
-        """GStreamer's functions, where the other thread has its turn at the first of them."""
-
-        def gst_buffer_n_memory(self, buffer: int) -> int:
-            frame.close()
-            gc.collect()
-            seen.append(GstMiniObject.from_address(buffer).refcount)
-            return int(gst.gst_buffer_n_memory(buffer))
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(gst, name)
-
-    monkeypatch.setattr("samebytes_gstreamer._frame.gst", Closing())
-    assert not frame.readonly
-    assert seen == [1]
-
-
 class TestCaps:
     @pytest.mark.parametrize("own", [None, "video/x-raw,format=I420,width=16,height=8"])
     def test_caps_instead_of_those_of_a_sample(self, own: str | None) -> None:
@@ -113,38 +84,6 @@ class TestCaps:
         assert [p.strides for p in frame] == [(320, 1), (320, 2, 1)]
         # A mapping to itself finds the layout again.
         assert [p.strides for p in frame.map("gstreamer")] == [(320, 1), (320, 2, 1)]
-
-    def test_every_format_lies_as_gstreamer_says(self) -> None:
-        assert len(_numbers()) > 60
-        for image, (_, name) in _numbers().items():
-            caps = f"video/x-raw,format={name},width=37,height=21,framerate=0/1"
-            info = GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(caps))
-            buffer = Gst.Buffer.new_allocate(None, info.size, None)
-            frame = sb.frame(sample_of(buffer, caps))
-            assert frame.format == image
-            count = info.finfo.n_planes
-            assert [p.handle("offset") for p in frame] == list(info.offset)[:count]
-            assert [p.handle("pitch") for p in frame] == list(info.stride)[:count]
-            frame.map("cpu")
-            assert ImageFormat.of(name) == image
-
-    def test_no_number_is_asked_for_that_gstreamer_lacks(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """GStreamer 1.26 and later call that critical: G_DEBUG=fatal-criticals ends the program."""
-        name_of = video.gst_video_format_to_string
-        asked: list[int] = []
-
-        def recording(number: int) -> bytes | None:
-            asked.append(number)
-            name: bytes | None = name_of(number)
-            return name
-
-        monkeypatch.setattr(video, "gst_video_format_to_string", recording)
-        _numbers.cache_clear()
-        assert len(_numbers()) > 60
-        assert asked
-        assert None not in map(name_of, asked)
 
     def test_caps_are_parsed_once(self) -> None:
         caps = Gst.Caps.from_string(NV12)

@@ -12,8 +12,7 @@ from gi.repository import Gst, GstVideo
 
 import samebytes as sb
 import samebytes_gstreamer as sbg
-from samebytes import ImageFormat, ImageInfo, Region
-from samebytes_gstreamer._colors import _usual
+from samebytes import Region
 
 CAPS = "video/x-raw,format=GRAY8,width=16,height=8,framerate=30000/1001,pixel-aspect-ratio=2/1"
 
@@ -137,13 +136,3 @@ def test_mappings_share_what_is_known() -> None:
     mapped = frame.map("cpu")
     assert mapped.meta is frame.meta
     assert mapped.map("gstreamer").meta is frame.meta
-
-
-def test_usual_colours_are_memory_of_their_own() -> None:
-    """They are written to, so they must not lie in a GstVideoInfo that has been freed."""
-    small, large = (ImageInfo(ImageFormat.of("NV12"), w, h) for w, h in ((320, 240), (1920, 1080)))
-    kept = [_usual(image) for image in (small, large, small, large)]
-    texts = [each.to_string() for each in kept]
-    assert texts[0] == texts[2] != texts[1] == texts[3]
-    assert kept[0].from_string("bt2020-10")
-    assert [each.to_string() for each in kept[1:]] == texts[1:]

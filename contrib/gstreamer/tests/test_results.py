@@ -22,7 +22,6 @@ from samebytes.metadata import (
     ModelInfo,
     ObjectId,
 )
-from samebytes_gstreamer._results_of_frames import as_it_is
 
 SOURCE = "videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=64,height=48"
 RED = Classification("red", 0.75, 3, "color")
@@ -212,25 +211,6 @@ def test_what_a_program_takes_away_is_gone_in_its_sinks() -> None:
     seen = changed_between(change)
     assert [[label for label, _ in regions] for regions in seen] == [["bus"]] * 4
     assert all(RED in entries and len(entries) == 2 for ((_, entries),) in seen)
-
-
-def test_a_frame_goes_on_in_its_own_buffer_where_nobody_else_holds_that() -> None:
-    """What was read of a buffer is on it already, and what was added comes there once."""
-    frame = gray()
-    detect(frame)
-    native = buffer_of(frame)
-    again: Any = sb.frame(native)
-    for count in (1, 2, 2):
-        assert as_it_is(again).pointer == again.handle("gst_buffer")
-        assert len(sb.frame(native).regions) == count
-        if count == 1:
-            again.regions.append(Region(1, 2, 3, 4, "dog", 0.5))
-            assert as_it_is(again).pointer == again.handle("gst_buffer")
-    holder = Gst.Sample.new(native, None, None, None)
-    again.regions.clear()
-    assert as_it_is(again).pointer != again.handle("gst_buffer")
-    assert len(sb.frame(native).regions) == 2
-    del holder
 
 
 def test_entries_behind_a_tee_stay_in_their_branch() -> None:

@@ -14,8 +14,6 @@ import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes import Access
 from samebytes.errors import AccessError, RouteError
-from samebytes_gstreamer._libraries import gst
-from samebytes_gstreamer._pipeline import Deadline
 
 GRAY = "video/x-raw,format=GRAY8,width=16,height=8,framerate=0/1"
 
@@ -53,30 +51,6 @@ def test_the_last_frame_of_a_stream_stays_writable() -> None:
         frames = list(source)
         for frame in frames:
             frame.map("cpu", "rw").close()
-
-
-def test_a_frame_stays_writable_while_its_source_pulls_the_next(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """In another thread, and the sink drops the frame before this can be counted."""
-    video = GRAY.replace("0/1", "25/1")
-    is_writable = gst.gst_mini_object_is_writable
-    with sbg.GStreamerSource(f"videotestsrc num-buffers=2 ! {video}") as source:
-        frame = source.read()
-        assert frame is not None
-        source.await_release(frame, Deadline(10, "it is held"))
-        pulled = []
-
-        def then_the_next(memory: int) -> int:
-            before = is_writable(memory)
-            monkeypatch.undo()
-            pulled.append(source.read())
-            return int(before)
-
-        monkeypatch.setattr(gst, "gst_mini_object_is_writable", then_the_next)
-        assert frame.writable
-        assert len(pulled) == 1
-        assert pulled[0] is not None
 
 
 def test_a_sample_counts_as_one_with_its_buffer() -> None:
