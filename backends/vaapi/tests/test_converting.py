@@ -13,9 +13,7 @@ import pytest
 
 import samebytes as sb
 from samebytes.errors import CopyRequiredError, UnsupportedObjectError
-from samebytes.plugins import PictureInfo, Refused
 from samebytes_vaapi import VAAPIContext, VAFrame
-from samebytes_vaapi._processing import SurfaceConversion
 
 if TYPE_CHECKING:
     from .conftest import Wrapped
@@ -170,11 +168,10 @@ def test_fields_are_not_mixed(context: VAAPIContext) -> None:
         frame.convert("RGBX", memory="vaapi")
 
 
-def test_unknown_matrices_are_refused() -> None:
-    image = sb.ImageInfo.of("NV12", *SIZE)
-    strange = PictureInfo(image, "limited", "ycgco")
-    with pytest.raises(Refused, match="ycgco"):
-        SurfaceConversion(strange, strange, "linear")
+def test_unknown_matrices_are_refused(context: VAAPIContext) -> None:
+    frame = filled(context, *SIZE, color_matrix="ycgco")
+    with pytest.raises(UnsupportedObjectError, match="ycgco"):
+        frame.convert("RGBX", memory="vaapi")
 
 
 def test_threads(surface: VAFrame) -> None:

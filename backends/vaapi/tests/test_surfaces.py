@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import pytest
@@ -188,17 +189,21 @@ def test_drivers_that_refuse(wrapped: Any) -> None:
     assert caught.value.code == 0xE
 
 
+class ModifierList(ctypes.Structure):
+    """VADRMFormatModifierList of va_drmcommon.h."""
+
+    _fields_ = (("count", ctypes.c_uint32), ("modifiers", ctypes.POINTER(ctypes.c_uint64)))
+
+
 @pytest.mark.usefixtures("dma_plugin")
 def test_modifiers_are_asked_for(wrapped: Any, context: VAAPIContext) -> None:
     seen: list[tuple[int, ...]] = []
 
     def look(real: Any, *arguments: Any) -> int:
-        from samebytes_vaapi._abi.structures import VADRMFormatModifierList
-
         for attribute in arguments[6][: arguments[7]]:
             if attribute.type == 9:
-                asked = VADRMFormatModifierList.from_address(attribute.value.value.p)
-                seen.append(tuple(asked.modifiers[: asked.num_modifiers]))
+                asked = ModifierList.from_address(attribute.value.value.p)
+                seen.append(tuple(asked.modifiers[: asked.count]))
         return int(real(*arguments))
 
     wrapped.functions.handlers["vaCreateSurfaces"] = look

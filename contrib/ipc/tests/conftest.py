@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import samebytes
+from samebytes_ipc._pickle.offers import offers
 
 from .both_ends import started
 
@@ -52,6 +53,12 @@ def no_descriptor_left_over() -> Iterator[None]:
     after = _open_descriptors()
     assert len(after) <= len(before), (after, before)
     assert samebytes.stats().copies == 0
+
+
+@pytest.fixture
+def offered() -> Callable[[], int]:
+    """How many pickled tensors and frames this process still offers to whoever unpickles them."""
+    return lambda: len(offers)
 
 
 @pytest.fixture

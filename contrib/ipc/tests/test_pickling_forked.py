@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 
 import pytest
-
-from samebytes_ipc._pickle.offers import offers
 
 from .both_ends import Lent, value_of, wait_until
 
@@ -19,20 +18,20 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def test_a_child_ends_no_memory_that_is_offered() -> None:
+def test_a_child_ends_no_memory_that_is_offered(offered: Callable[[], int]) -> None:
     read, write = os.pipe()
     lent = Lent(lambda: os.write(write, b"x"))
     pickled = bytes(ForkingPickler.dumps(lent.frame))
     del lent
     child = os.fork()
     if not child:
-        os._exit(len(offers))
+        os._exit(offered())
     assert os.waitpid(child, 0) == (child, 0)
     os.set_blocking(read, False)
     with pytest.raises(BlockingIOError):
         os.read(read, 1)
     assert value_of(pickle.loads(pickled)) == 0
-    assert wait_until(lambda: not len(offers) and offers._listener is None)
+    assert wait_until(lambda: not offered())
     assert os.read(read, 1) == b"x"
     os.close(read)
     os.close(write)

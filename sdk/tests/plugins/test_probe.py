@@ -172,6 +172,24 @@ def test_hint_of_a_missing_library(site: Site) -> None:
 
 
 @pytest.mark.together
+def test_a_package_that_cannot_be_loaded_has_the_hint_of_the_probe(site: Site) -> None:
+    site.module("broken", "raise ImportError('libGL.so.1: cannot open')\n")
+    why = "reason='libGL', hint='apt install libgl1'"
+    install(site, f"return ProbeResult(usable=False, {why})", {"broken": "broken"})
+    found = examine(find("alpha"), 30)
+    assert (found.result.reason, found.result.hint) == ("libGL", "apt install libgl1")
+    assert not found.importable
+    assert not found.faulty
+
+
+@pytest.mark.together
+def test_a_package_that_cannot_be_loaded_is_named_where_the_probe_fails_too(site: Site) -> None:
+    site.module("broken", "raise ImportError('libGL.so.1: cannot open')\n")
+    install(site, "raise ValueError", {"broken": "broken"})
+    assert "importing broken raised ImportError" in probe("alpha").reason
+
+
+@pytest.mark.together
 def test_printing_does_no_harm(site: Site) -> None:
     install(
         site,

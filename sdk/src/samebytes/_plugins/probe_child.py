@@ -32,6 +32,10 @@ def main(task: Mapping[str, Any]) -> None:
     if found is None:
         answer({"importable": True})
         found = _ask(task["probe"])
+    elif found[1] and task["probe"]:
+        # The plugin may know why: often a library of the system is missing.
+        own, _ = _ask(task["probe"])
+        found = (own, False) if own.hint and not own.usable else found
     result, faulty = found
     answer({"result": _fields(result), "faulty": faulty})
     # Some drivers crash at exit; the answer is given.
