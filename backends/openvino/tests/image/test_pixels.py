@@ -22,8 +22,8 @@ from samebytes_openvino._image._build import (
     gathering,
     gathering_is_faster,
 )
+from samebytes_openvino._image._model_input import Target, read
 from samebytes_openvino._image._pixels import is_readable, supported_formats
-from samebytes_openvino._image._target import Target, read
 
 from .pictures import Array, echo, expected, noise
 

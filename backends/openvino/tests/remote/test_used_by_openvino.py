@@ -25,7 +25,7 @@ import samebytes
 from samebytes import Storage
 from samebytes.plugins import sweep_loans
 from samebytes_openvino._remote import _pins
-from samebytes_openvino._remote._values import as_tensor
+from samebytes_openvino._remote._conversions import as_tensor
 
 from .models import N
 from .users import (

@@ -13,7 +13,7 @@ import samebytes
 from samebytes.plugins import sweep_loans
 from samebytes.testing import GuardedMemory
 from samebytes_openvino import compile_model
-from samebytes_openvino._remote._values import as_tensor
+from samebytes_openvino._remote._conversions import as_tensor
 
 from .models import N, adding_one
 

@@ -11,9 +11,9 @@ import openvino
 from samebytes import Context, Frame, Tensor
 from samebytes.errors import LayoutError, ParameterError
 
-from .._image._joined import check_batch, identity, joined
+from .._image._batch import check_batch, identity, joined
+from .._image._geometry import AS_IT_LIES, stored_size, turn_of
 from .._image._model import ImageModel, PartsModel, choose_context, image_model, parts_model
-from .._image._placing import AS_IT_LIES, stored_size, turn_of
 from .._image._request import ImageRequest
 from .._models._reading import Reading, read_model_file
 from .._remote._context import RemoteContext

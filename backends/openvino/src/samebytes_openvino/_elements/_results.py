@@ -21,7 +21,7 @@ from samebytes.metadata import (
     upright_transform,
 )
 
-from .._models._found import Box
+from .._models._detections import Box
 from .._models._reading import Reading
 from .._request._outputs import placed
 

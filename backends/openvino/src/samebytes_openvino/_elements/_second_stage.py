@@ -14,7 +14,7 @@ from samebytes.metadata import AffineTransform
 from samebytes.plugins import Lock
 
 from .._image._model import PartsRequest
-from .._models._found import Box
+from .._models._detections import Box
 from .._request._outputs import outputs_of_item
 from .._request._request import InferRequest
 from ._results import Results

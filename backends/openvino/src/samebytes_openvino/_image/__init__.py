@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of RGB or BGR images, run on frames as decoders give them: see `image_model`.
 
-`_planner` chooses the memory, `_build` adds what converts the planes (`_pixels`), and `_placing`
-has the crop, the letterbox and the turn by a frame's rotation.
+`_planner` chooses the memory, `_build` adds what converts the planes (`_pixels`), and `_geometry`
+has the crop, the letterbox and the turn by a frame's rotation. Of a batch, the items are several
+frames (`_batch`) or parts of one (`_parts`).
 """

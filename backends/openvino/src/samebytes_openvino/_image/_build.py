@@ -23,9 +23,9 @@ from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
+from ._geometry import AS_IT_LIES, STRETCHED, Box, Placing, Turn, boxed, turning
+from ._model_input import Target
 from ._pixels import Conversion, components_of, conversion, corrected, picture
-from ._placing import AS_IT_LIES, STRETCHED, Box, Placing, Turn, boxed, turning
-from ._target import Target
 
 __all__ = ["Built", "Memory", "Source", "build", "converted", "converting", "gathering",
            "gathering_is_faster", "is_surface", "take_whole_rows"]  # fmt: skip

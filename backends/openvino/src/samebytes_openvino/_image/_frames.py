@@ -19,8 +19,8 @@ from .._host._layout import memory_of
 from .._host._pinned import ReadOnlyTensor
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
+from ._geometry import AS_IT_LIES, Turn, turn_of
 from ._pixels import NAMES
-from ._placing import AS_IT_LIES, Turn, turn_of
 
 if TYPE_CHECKING:
     from ._plan import Known

@@ -18,9 +18,9 @@ from .._request._compiled import CompiledModel
 from .._request._outputs import OutputFrame
 from .._request._request import InferRequest
 from ._explain import explanation_of_parts
+from ._geometry import Align, Box, Fit, Rule
 from ._parts import Array, fill, shown
 from ._pixels import ColorMatrix, ColorRange
-from ._placing import Align, Box, Fit, Rule
 from ._planner import Planner, planner_for, rule_of
 from ._request import ImageRequest, Quality, Resize
 

@@ -21,11 +21,11 @@ from openvino import opset13 as ops
 from samebytes.formats import image_format
 from samebytes.metadata import AffineTransform
 
+from ._batch import batched, names_of, split
 from ._build import Built, Source, converted, is_surface
-from ._joined import batched, names_of, split
+from ._geometry import Box, Rule, Turn, placing, stored_size, transform_of, turned_back, turning
+from ._model_input import Target
 from ._pixels import Component, channel, components_of, corrected
-from ._placing import Box, Rule, Turn, placing, stored_size, transform_of, turned_back, turning
-from ._target import Target
 
 __all__ = ["Parts", "Shown", "build_parts", "fill", "shown"]
 

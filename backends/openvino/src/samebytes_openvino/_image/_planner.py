@@ -35,9 +35,7 @@ from ._frames import (
     memory_of_gpu,
     whole_rows,
 )
-from ._parts import Parts
-from ._pixels import MATRICES, RANGES, ColorMatrix, ColorRange, components_of, without_subsampling
-from ._placing import (
+from ._geometry import (
     ALIGNS,
     AS_IT_LIES,
     FITS,
@@ -49,9 +47,11 @@ from ._placing import (
     stored_size,
     transform_of,
 )
+from ._model_input import COLORS, Target, input_size_of, is_of_open_size, layout_of_input, read
+from ._parts import Parts
+from ._pixels import MATRICES, RANGES, ColorMatrix, ColorRange, components_of, without_subsampling
 from ._plan import Known, Plan, Plans, kind_of
 from ._request import Quality, Resize
-from ._target import COLORS, Target, input_size_of, is_of_open_size, layout_of_input, read
 
 __all__ = ["QUALITIES", "Planner", "planner_for", "rule_of"]
 

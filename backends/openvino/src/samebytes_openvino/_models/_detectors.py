@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._found import Array, Found, around, corners, sides_of, suppressed, turned_suppressed
+from ._detections import Array, Found, around, corners, sides_of, suppressed, turned_suppressed
 
 __all__ = [
     "BlazeFace",

@@ -15,6 +15,7 @@ from samebytes import Frame, Region
 from samebytes.errors import LayoutError
 from samebytes.metadata import AffineTransform, Classification, add
 
+from ._detections import Array, Box, Found, regions_of_found
 from ._detectors import (
     BlazeFace,
     CenterFace,
@@ -27,7 +28,6 @@ from ._detectors import (
     anchors_of,
 )
 from ._families import Card, card_of, family_of, pairs_of, shapes_of
-from ._found import Array, Box, Found, regions_of_found
 
 __all__ = ["Reading", "read_model_file"]
 

@@ -15,8 +15,8 @@ from samebytes.errors import DeviceMismatchError, UnsupportedObjectError
 
 from .._host._layout import from_element_type
 from .._probe import check_for_devices
+from ._conversions import params_of
 from ._leases import Leases, native_of
-from ._values import params_of
 
 if TYPE_CHECKING:
     from typing import Self

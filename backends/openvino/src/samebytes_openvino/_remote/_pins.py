@@ -187,7 +187,7 @@ def _anchored(native: Any, info: TensorInfo) -> Any:
         # The plugin divides by the bytes of an element, which are none here, and ends the process.
         # Not at the top: it makes a model.
         from .._host._layout import element_type
-        from ._values import as_tensor
+        from ._conversions import as_tensor
 
         make = partial(as_tensor, native, element_type(info.dtype), info.ndim)
     else:

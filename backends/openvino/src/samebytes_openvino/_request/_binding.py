@@ -2,7 +2,7 @@
 """The binding of one port: what can be bound to it, and when plugins use it in place, or copy it.
 
 OpenVINO checks late or not at all that a tensor can be bound, so it is checked here. The rules of
-the GPU and NPU plugins are in `_remote/_placement.py`.
+the GPU and NPU plugins are in `_remote/_placement_rules.py`.
 """
 
 from __future__ import annotations

@@ -337,7 +337,7 @@ class Bindings:
 def _carry(tensor: Tensor) -> Any:
     """A remote tensor as an openvino.Tensor, which OpenVINO takes by port and in batches."""
     # Not at the top: it makes a model, and is seldom needed.
-    from .._remote._values import as_tensor
+    from .._remote._conversions import as_tensor
 
     return as_tensor(native_in(tensor), element_type(tensor.dtype), len(tensor.shape))
 
@@ -363,6 +363,6 @@ def bindings_of(native: Any, compiled: Any, known: CompiledModel | None) -> Bind
     if context is None:
         return Bindings(native, None, HostPlacement("unknown"))
     # Not at the top: programs for the CPU need none of it.
-    from .._remote._placement import placement_rules
+    from .._remote._placement_rules import placement_rules
 
     return Bindings(native, context, placement_rules(context, compiled))

@@ -15,8 +15,8 @@ from samebytes.plugins import ContextRegistry, NativeStorage
 from .. import _core
 from .._core import core_of
 from .._errors import ForeignMemoryError, PropertyError, naming
+from .._remote._conversions import params_of
 from .._remote._pins import pin
-from .._remote._values import params_of
 from . import _opencl, _properties
 from ._checks import ZE, check_object, check_on_opencl, handle_of
 from ._creation import TensorMaker, nhwc

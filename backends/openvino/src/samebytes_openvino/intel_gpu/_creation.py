@@ -15,8 +15,8 @@ from samebytes.plugins import NativeStorage
 
 from .._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._context import RemoteContext, layout_of
+from .._remote._conversions import info_of, params_of
 from .._remote._pins import pin, pin_memory, pinned
-from .._remote._values import info_of, params_of
 from . import _opencl, _properties
 from ._checks import check_image, check_is_image, check_object, handle_of
 from ._plans import Plan, cpu_plan, image_plan, plan_for

@@ -23,7 +23,7 @@ from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import data_address
 
 from .._errors import PropertyError
-from .._remote._values import pointer
+from .._remote._conversions import pointer
 
 __all__ = [
     "ALIGNMENT",

@@ -24,7 +24,7 @@ from .._host._layout import (
     packed_nbytes,
     tensor_over,
 )
-from .._remote._values import info_of, params_of
+from .._remote._conversions import info_of, params_of
 from . import _opencl, _properties
 from ._checks import USM, check_object, handle_of, padded_size
 from ._context import ClContext

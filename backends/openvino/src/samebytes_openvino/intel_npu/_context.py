@@ -18,8 +18,8 @@ from .._core import NPU, core_of, default_npu_context, npu_device, npu_memory
 from .._errors import PropertyError, naming
 from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor
+from .._remote._conversions import info_of, params_of
 from .._remote._pins import pin, pin_memory, pinned
-from .._remote._values import info_of, params_of
 from . import _checks
 from ._imports import HostMemory, Imported, Imports, holding, host_memory_of, mapped_file, tensor_in
 from ._remote_properties import FileDescriptor, MemType, TensorType, as_properties, ask

@@ -20,7 +20,7 @@ from samebytes import Fd, Tensor
 from samebytes.errors import UnknownNameError
 
 from .._errors import PropertyError
-from .._remote._values import pointer
+from .._remote._conversions import pointer
 from ._checks import WINDOWS
 
 __all__ = ["Asked", "FileDescriptor", "MemType", "TensorType", "as_properties", "ask"]

@@ -17,8 +17,8 @@ from .._host._layout import element_type, from_element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from .._remote._context import RemoteContext, RemoteTensor
+from .._remote._conversions import as_tensor, info_of
 from .._remote._pins import pin, pinned
-from .._remote._values import as_tensor, info_of
 from . import _checks
 from ._imports import Imported, holding, tensor_in
 from ._remote_properties import MemType, TensorType

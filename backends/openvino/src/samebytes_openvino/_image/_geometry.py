@@ -20,7 +20,7 @@ from samebytes import Frame, FrameMeta, ImageFormat
 from samebytes.formats import mirrored_of, rotation_of
 from samebytes.metadata import AffineTransform, upright_transform
 
-from ._target import Target
+from ._model_input import Target
 
 __all__ = [
     "ALIGNS",

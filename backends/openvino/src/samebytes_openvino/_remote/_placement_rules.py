@@ -18,7 +18,7 @@ from .._request._ports import Port
 from ..intel_gpu._checks import cl_context_of, may_be_region
 from ..intel_gpu._opencl import allocation
 from ._context import RemoteContext, native_in
-from ._values import params_of, pointer
+from ._conversions import params_of, pointer
 
 __all__ = ["placement_rules"]
 
