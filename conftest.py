@@ -107,6 +107,15 @@ def default_signals() -> Iterator[None]:
 
 
 @pytest.fixture
+def switching_often() -> Iterator[None]:
+    """Threads take turns a thousand times as often as usual."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(5e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.fixture
 def alarms(default_signals: None) -> Iterator[list[str]]:  # noqa: ARG001 - in force before
     """SIGALRM raises KeyboardInterrupt, as SIGINT does.
 

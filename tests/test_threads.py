@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import av
 import cv2
@@ -20,13 +19,7 @@ ROUNDS = 60
 REFRESHED_ROUNDS = 8  # nearly each map finds every plugin again, which takes 50 ms alone
 
 
-@pytest.fixture(autouse=True)
-def switching_often() -> Iterator[None]:
-    """Let threads take turns a thousand times as often as usual."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(5e-6)
-    yield
-    sys.setswitchinterval(usual)
+pytestmark = pytest.mark.usefixtures("switching_often")
 
 
 def in_threads(work: Callable[[int], None]) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ import pytest
 
 from samebytes import Context, Device
 from samebytes.plugins import ContextRegistry, HostContext, intern
-from samebytes.testing._threads import in_threads, switching_often
 
 
 class Chip(Context):
@@ -137,10 +137,11 @@ def test_making_holds_no_lock(contexts: Contexts) -> None:
     assert Chip.closings == 1, "the one that came second"
 
 
+@pytest.mark.usefixtures("switching_often")
 @pytest.mark.parametrize("closing", [False, True], ids=["dropping", "closing"])
 def test_many_threads_get_the_same(contexts: Contexts, closing: bool) -> None:
     """Some of them close it or drop it meanwhile: nobody ever gets a closed one."""
-    with switching_often():
+    with ThreadPoolExecutor(6) as threads:
         for _ in range(50):
             Chip.closings = 0
             found: list[Chip] = []
@@ -150,7 +151,7 @@ def test_many_threads_get_the_same(contexts: Contexts, closing: bool) -> None:
                 start.wait(10)
                 found.append(contexts.find_or_make("key", partial(Chip, 100 + number)))
 
-            in_threads(6, work)
+            list(threads.map(work, range(6)))
             assert len(found) == 6
             assert len({id(context) for context in found}) == 1
             assert not found[0].closed

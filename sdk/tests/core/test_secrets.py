@@ -17,8 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from samebytes._secrets import shown
-from samebytes.errors import ElementError, NativeError, ParameterError, SamebytesError
+import samebytes
+from samebytes.errors import (
+    ElementError,
+    NativeError,
+    ParameterError,
+    SamebytesError,
+    UnsupportedObjectError,
+)
 from samebytes.plugins import without_secrets, without_secrets_in
 
 SECRET = "s3cr" + "et"
@@ -260,7 +266,10 @@ def test_no_part_of_any_secret_is_seen(form: str, secret: str) -> None:
         found = without_secrets(one)
         assert SECRET not in str(found)
         assert without_secrets(found) == found
-        assert SECRET not in shown(given, None)
+        assert SECRET not in without_secrets(repr(found))
+    with pytest.raises(UnsupportedObjectError, match="is a name") as refused:
+        samebytes.frame(str(given))
+    assert SECRET not in str(refused.value)
 
 
 def test_long_texts_take_no_time() -> None:

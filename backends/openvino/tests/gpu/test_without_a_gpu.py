@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from samebytes.errors import MissingDependencyError
-from samebytes_openvino import intel_gpu
+from samebytes_openvino import _core, intel_gpu
 from samebytes_openvino.intel_gpu import _opencl, _video_contexts
 
 
@@ -68,3 +68,10 @@ def test_a_function_that_a_library_lacks_is_named_when_it_is_loaded(
 def test_unknown_names() -> None:
     with pytest.raises(AttributeError, match="ClContex'"):
         _ = intel_gpu.ClContex  # type: ignore[attr-defined]
+
+
+def test_without_a_gpu_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_core, "gpu_names", lambda: ())
+    with pytest.raises(MissingDependencyError, match="intel-opencl-icd") as error:
+        intel_gpu.ClContext.default()
+    assert "samebytes-softdevices run --gpu" in error.value.hint
