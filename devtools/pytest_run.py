@@ -12,11 +12,13 @@ from devtools.workspace import ROOT, SOFTDEVICES, run
 
 _FEW = 1
 # What takes long, and shows the same whoever else is installed and from wherever, runs only in the
-# tests together. Tests of this repository say so with their mark, those of the kit cannot.
+# tests together. Tests of this repository say so with their mark, those of the kit cannot. Of the
+# kit's, forks, drop orders, lifetimes and the exit share a process, which does the work of all of
+# them for any one.
 _ONLY_TOGETHER = "together"
 _OF_THE_KIT = (
     "test_lifetimes", "test_nothing_stays", "drop_orders", "test_fork", "test_threads",
-    "ends_with_its_last_holder", "thousands_of_frames",
+    "ends_with_its_last_holder", "exit_with_living_mappings", "thousands_of_frames",
 )  # fmt: skip
 # What takes longest is named, so that a run that has become slow says why.
 _SLOWEST = ("--durations=15", "--durations-min=5")

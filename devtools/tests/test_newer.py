@@ -99,7 +99,9 @@ def test_what_is_left_out_is_there_and_is_not_all() -> None:
     for name in ("test_hardware_conformance", "test_ffmpeg_openvino"):
         assert name in newer._LEFT_OUT
         assert list(ROOT.glob(f"*/**/tests/{name}.py")) or list(ROOT.glob(f"*/tests/{name}.py"))
-    for name in ("lifetimes", "nothing_stays"):
+    for name in (
+        "drop_orders", "exit_with_living_mappings", "fork", "lifetimes", "nothing_stays",
+    ):  # fmt: skip
         assert any(hasattr(suite, f"test_{name}") for suite in (MapperSuite, FrameSuite))
 
 
