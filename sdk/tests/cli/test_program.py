@@ -14,8 +14,6 @@ import pytest
 
 import samebytes as sb
 from samebytes.__main__ import main
-from samebytes._cli import commands
-from samebytes._plugins.distributions import install_hint
 
 if TYPE_CHECKING:
     from sdk.tests.conftest import Site
@@ -177,15 +175,6 @@ def test_no_secret_in_what_is_printed(
     assert str(27 * 98765431) not in err
 
 
-def test_demo_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.setattr(commands, "entries", lambda _: [])
-    assert main(["demo"]) == 2
-    assert install_hint("demo") in capsys.readouterr().err
-    assert main(["demo", "--anything"]) == 2
-    assert main(["--help"]) == 0
-    assert install_hint("demo") in " ".join(capsys.readouterr().out.split())
-
-
 def test_as_a_module(site: Site) -> None:
     done = site.python("-m", "samebytes", "list", "--json")
     assert done.returncode == 0, done.stderr
@@ -196,7 +185,6 @@ def test_listing_imports_no_framework(site: Site) -> None:
     code = """
 import sys
 from samebytes.__main__ import main
-from samebytes._plugins.distributions import install_hint
 main(["list"])
 frameworks = "av", "cv2", "openvino", "torch", "pyopencl", "gi", "dpctl", "rich"
 print("imported", [name for name in frameworks if name in sys.modules])

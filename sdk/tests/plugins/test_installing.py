@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from samebytes.__main__ import main
+from samebytes._cli import commands
 from samebytes._plugins import installing
+from samebytes._plugins.distributions import install_hint
 from samebytes._plugins.installing import extras, working
 from samebytes.errors import CopyRequiredError, MissingDependencyError, NoRouteError
 
@@ -84,3 +87,14 @@ def test_reasons_of_refused_routes_say_it(checkout: Path) -> None:
     for error in errors:
         assert f"{checkout}/backends/dma" in error.reasons[0]
         assert error.reasons[0] in str(error)
+
+
+def test_the_command_of_a_package_that_is_not_installed_says_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(commands, "entries", lambda _: [])
+    assert main(["demo"]) == 2
+    assert install_hint("demo") in capsys.readouterr().err
+    assert main(["demo", "--anything"]) == 2
+    assert main(["--help"]) == 0
+    assert install_hint("demo") in " ".join(capsys.readouterr().out.split())
