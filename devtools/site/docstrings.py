@@ -18,6 +18,8 @@ _NAMING = re.compile(
     r"(A|All|An|As|Both|Bytes|Each|Elements|Every|For|Function|Images|In|Its|Layouts|New|None|One"
     r"|Properties|Return|Rows|Shapes|The|This|True|Two|Whole|[^A-Z].*)"
 )
+# A summary that sends its reader to another method of the class.
+_AS = re.compile(r"As `(\w+)\(")
 # Parameters that are so called are owned by somebody.
 _NATIVE = re.compile(r"(\w+_)?(fd|handle|pointer|display|queue|native)")
 _OWNED = re.compile(
@@ -109,10 +111,13 @@ def _explained(sections: dict[Any, Any]) -> set[str]:
 
 
 def _inherited(function: griffe.Function) -> griffe.Function | None:
-    """The method of a base that this one overrides and that has a docstring."""
+    """The method that this one overrides, or is said to be like, and that has a docstring."""
     owner = function.parent
     if not isinstance(owner, griffe.Class):
         return None
+    like = _AS.match(_text(function))
+    if like and isinstance(other := owner.members.get(like[1]), griffe.Function):
+        return other if other.docstring else None
     for base in owner.mro():
         member = base.members.get(function.name)
         if isinstance(member, griffe.Function) and member.docstring:

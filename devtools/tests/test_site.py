@@ -239,6 +239,9 @@ class Base:
             a: a number.
         """
 
+    def like(self, a, c):
+        """As `same(a)`, with c."""
+
 class Derived(Base):
     def same(self, a, b):
         """Does it otherwise."""
@@ -382,6 +385,7 @@ _UNSAID = "may be held, taken over or only looked at: it is not said which"
         ("bad", ["Args lacks a", "no Raises, but it raises LayoutError"]),
         ("abstract", []),
         ("Base.same", []),
+        ("Base.like", ["Args lacks c"]),
         ("Derived.same", ["Args lacks b"]),
         ("named", []),
         ("said", []),

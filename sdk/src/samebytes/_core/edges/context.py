@@ -216,7 +216,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         return found
 
     def no_handle(self, key: str) -> NoReturn:
-        """Raise the UnknownNameError for a handle that is not there."""
+        """As `handle(key)` where this context has no such handle: raise its UnknownNameError."""
         if key in self._handles:  # a tensor or frame was asked for it
             hint = f"(its context has it: use .context.handle({key!r}))"
             raise UnknownNameError(f"handle of {self.node} memory", key, (), hint)
