@@ -54,6 +54,11 @@ def v5_rows(*boxes: tuple[float, ...], cells: int) -> Array:
     return rows
 
 
+def skip_without(device: str) -> None:
+    if not any(name.startswith(device) for name in openvino.Core().available_devices):
+        pytest.skip(missing_device(device))
+
+
 def test_yolo() -> None:
     frame = found_by(answering(yolo_rows(2, CAT, WEAKER, DOG), info=YOLO))
     assert boxes_of(frame) == [
@@ -300,7 +305,7 @@ def test_outputs_are_not_read_as_those_of_another_family(family: str) -> None:
         found_by(answering(np.zeros(shape)), family=family)
 
 
-@pytest.mark.parametrize(
+of_each_family = pytest.mark.parametrize(
     ("model", "family", "count"),
     [
         (answering(yolo_rows(3, CAT), info={**YOLO, "labels": "a b c"}), None, 3),
@@ -315,6 +320,9 @@ def test_outputs_are_not_read_as_those_of_another_family(family: str) -> None:
     ],
     ids=["yolo", "yolov5", "rtdetr", "classification", "picodet"],
 )
+
+
+@of_each_family
 def test_another_number_of_labels_than_of_classes_is_refused(
     model: openvino.Model, family: str | None, count: int
 ) -> None:
@@ -324,6 +332,16 @@ def test_another_number_of_labels_than_of_classes_is_refused(
     assert caught.value.parameter == "labels"
     found_by(model, family=family, labels=(), confidence=1.0)
     found_by(model, family=family, labels=tuple("abcde"[:count]), confidence=1.0)
+
+
+@of_each_family
+@pytest.mark.parametrize("device", ["GPU", "NPU"])
+def test_labels_are_counted_before_a_device_compiles_the_model(
+    model: openvino.Model, family: str | None, count: int, device: str
+) -> None:
+    skip_without(device)
+    with pytest.raises(ParameterError, match=rf"2 labels .*outputs of {count} classes"):
+        found_by(model, family=family, labels=("a", "b"), device=device)
 
 
 def test_labels_of_the_file_are_as_many_as_its_classes() -> None:
@@ -446,8 +464,7 @@ def test_other_ways_to_run(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("device", ["GPU", "NPU"])
 def test_on_devices(device: str) -> None:
-    if not any(name.startswith(device) for name in openvino.Core().available_devices):
-        pytest.skip(missing_device(device))
+    skip_without(device)
     masks = np.concatenate([yolo_rows(2, CAT), np.zeros((1, 1, 84))], 1)
     models = [
         answering(yolo_rows(2, CAT), info=YOLO),
