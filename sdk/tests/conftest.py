@@ -14,7 +14,7 @@ import pytest
 import samebytes as sb
 
 _HEADER = """\
-from samebytes import *
+from samebytes import Context, CpuTensor, Device, Frame, MemoryMapper, Storage, Transfer
 from samebytes.plugins import *
 
 PLUGIN = Plugin(api=API, summary="made up")

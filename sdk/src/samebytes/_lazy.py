@@ -47,6 +47,6 @@ def lazy_exports(
 
     def names() -> list[str]:
         there = vars(sys.modules[package])
-        return sorted({*there["__all__"], *there.keys() & {"__version__"}})
+        return sorted({*homes, *there.get("__all__", ()), *there.keys() & {"__version__"}})
 
     return find, names

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sdk.tests.conftest import Site
 
 _MAKE = """
-from samebytes import *
+from samebytes import Context, CpuTensor, MemoryMapper, Transfer
 from samebytes.plugins import *
 PLUGIN = Plugin(api={api}, summary="made up")
 """

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from sdk.tests.conftest import Site
 
 _PLUGIN = """
-from samebytes import *
 from samebytes.plugins import *
 PLUGIN = Plugin(api=API, summary="", packages={packages!r}, probe={probe!r})
 """
