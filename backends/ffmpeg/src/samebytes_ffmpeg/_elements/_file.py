@@ -15,6 +15,7 @@ import av
 from samebytes.plugins import Aside, without_secrets_in
 
 from ._failures import in_words
+from ._files_in_use import Use, writing
 from ._output import Output
 
 __all__ = ["OneFile"]
@@ -48,6 +49,7 @@ class OneFile:
         self._format, self._options, self._name = format_, options, name
         self._aside: Aside | None = None
         self._pipe: IO[bytes] | None = None
+        self._use: Use | None = None
         self._woken = 0.0
         self._opened: Output | None = None
         self.output: Output | None = None
@@ -62,6 +64,8 @@ class OneFile:
         path = self._path
         if path is not None and not path.parent.is_dir():
             raise ValueError(f"FFmpeg cannot create it: the folder {path.parent} does not exist")
+        if path is not None:
+            self._use = writing(path)
         pipe = path is not None and path.exists() and not path.is_file()
         if path is None or pipe:
             named = f"samebytes {self._name} waits"
@@ -115,6 +119,7 @@ class OneFile:
                         with suppress(*expected):
                             self.waiting(output.close)
         finally:
+            self._use = None
             if output is not None and remove and self._path is not None:
                 self._path.unlink(missing_ok=True)
             aside, self._aside = self._aside, None

@@ -25,6 +25,7 @@ from .._pixel_formats import image_format_named
 from .._pyav import container_being_opened, end_wait, fraction
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
+from ._files_in_use import reading
 
 __all__ = ["RATE", "Input", "Waking", "place"]
 
@@ -91,6 +92,7 @@ class Input:
         path = Path(url)
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         name = str(path.absolute()) if path.exists() else url
+        self._use = reading(path)
         try:
             with decoding.opening() as more:
                 self._container: Any = av.open(
@@ -186,6 +188,7 @@ class Input:
             if self._decoder is not None:
                 self._decoder.close()
             container.close()
+            self._use = None
         # PyAV frees a codec with the last object that can reach it.
         self._stream = self._decoder = self._context = None
 

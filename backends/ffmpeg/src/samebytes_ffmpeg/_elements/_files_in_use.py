@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that this process reads and writes by FFmpeg, so that none is written over meanwhile.
+
+As the ffmpeg program, which refuses an output that is one of its inputs: it would be empty before
+it is read. A device or a pipe, such as /dev/null, has as many users as it likes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+__all__ = ["Use", "reading", "writing"]
+
+
+class Use:
+    """The use of one file, which ends with this object."""
+
+    __slots__ = ("__weakref__", "path")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+
+_read: WeakValueDictionary[int, Use] = WeakValueDictionary()
+_written: WeakValueDictionary[Path, Use] = WeakValueDictionary()
+
+
+def reading(path: Path) -> Use | None:
+    """Return the use of a file that is read; None for anything else, such as a camera."""
+    if not path.is_file():
+        return None
+    use = Use(path.resolve())
+    _read[id(use)] = use
+    return use
+
+
+def writing(path: Path) -> Use | None:
+    """Return the use of a file that is written, or will be made; None for a device or a pipe.
+
+    Raises:
+        ValueError: it is read or written at this moment; the message says which.
+    """
+    if path.exists() and not path.is_file():
+        return None
+    use = Use(path.resolve())
+    if any(other and other.path == use.path for other in [ref() for ref in _read.valuerefs()]):
+        raise ValueError(f"{path} would be overwritten while it is read: write to another file")
+    if _written.setdefault(use.path, use) is not use:
+        raise ValueError(f"{path} is being written already: each sink needs a file of its own")
+    return use
