@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samebytes.errors import LayoutError, NotHostVisibleError, UnsupportedObjectError
+from samebytes.errors import LayoutError, NativeError, NotHostVisibleError, UnsupportedObjectError
 from samebytes_npu_level_zero import LevelZeroContext, LevelZeroTensor, NotExportableError
 
 PAGE = 4096
@@ -135,6 +135,11 @@ def test_exporting_what_was_wrapped(context: LevelZeroContext, memory: LevelZero
     again = context.import_fd(whole.export_fd(), (8,), offset=whole.handle("offset"))
     again.host_array()[...] = 9
     assert exportable.host_array()[PAGE : PAGE + 9].tolist() == [9] * 8 + [3]
+    freed = context.allocate((PAGE,), exportable=True)
+    left = context.wrap_pointer(freed.handle(), (8,))
+    freed.close()
+    with pytest.raises(NativeError):
+        left.export_fd()
     inside = context.wrap_pointer(exportable.handle() + PAGE, (8,))
     for export in (inside.export_fd, lambda: inside.handle("dma_fd")):
         with pytest.raises(LayoutError, match="points into an allocation"):

@@ -95,6 +95,12 @@ def test_handle_keys() -> None:
         with pytest.raises(UnknownNameError, match="did you mean 'cl_mem'"):
             item.find_handle("clmem")
     assert tensor.find_handle("data") == tensor.handle()
+    with pytest.raises(UnknownNameError, match=r"known: data$"):
+        tensor.handle("cl_mem")  # the keys that it has itself
+    closed = sb.context("cpu").allocate((2,))
+    closed.close()
+    with pytest.raises(ClosedError):
+        closed.find_handle("clmem")
     key = HandleKey("test_handle", "int", "tensor", "of this test")
     key.register()
     key.register()

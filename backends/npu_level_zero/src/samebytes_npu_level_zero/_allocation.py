@@ -99,7 +99,7 @@ class Allocation:
         if exported is None:
             # Asked here and not when it is wrapped: before the first byte of a region, a driver
             # answers with an error, which takes longer than the wrapping.
-            if not self.owned and self._byte(-1) == self._byte(0):
+            if not self.owned and (here := self._byte(0)) and self._byte(-1) == here:
                 raise LayoutError(
                     f"{self.address:#x} points into an allocation, so its position in the exported "
                     "memory is unknown: wrap the start of the allocation, with an offset"

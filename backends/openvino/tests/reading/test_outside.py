@@ -113,6 +113,12 @@ def test_what_lies_outside_as_a_whole_gets_no_region(family: str) -> None:
     assert len(all_of(frame, Detection)) == 1
 
 
+def test_what_is_less_than_half_a_pixel_gets_no_region() -> None:
+    sliver = (20.0, 6.0, 6.0, 4.1, 1, 0.95)  # of which 0.05 lie below the padding
+    (region,) = found_by(answering(yolo_rows(2, sliver, CAT), info=YOLO)).regions
+    assert region.label == "cat"
+
+
 def test_points_and_masks_are_those_of_the_object_that_is_left() -> None:
     rows = np.concatenate([yolo_rows(1, (*PADDING[:4], 0, 0.95), CAT), np.zeros((1, 6, 84))], 1)
     rows[0, 5:, 0], rows[0, 5:, 3] = (17, 1, 0.1, 23, 5, 0.2), (15, 16, 0.7, 20, 20, 0.6)

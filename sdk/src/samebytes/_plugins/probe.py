@@ -146,7 +146,7 @@ def _judge(name: str, child: Child, timeout: float) -> Examination:
         written = "\n".join(child.answers)
         reason = f"its probe wrote {shown(written)}, which is not a result"
         return Examination(importable, ProbeResult(usable=False, reason=reason), faulty=True)
-    what = "its probe" if importable else "importing its packages"
+    what = "importing its packages" if importable is None else "its probe"
     hint = ""
     if child.status is None:  # whether the packages could be imported is not known, then
         hint = f"more time: samebytes doctor {name} --timeout {max(60, 4 * timeout):g}"
@@ -158,14 +158,14 @@ def _judge(name: str, child: Child, timeout: float) -> Examination:
 
 
 def _answer(line: str) -> tuple[ProbeResult, bool] | bool:
-    """One line of the child: True once the packages are imported, then the result.
+    """One line of the child: whether the packages can be imported, then the result.
 
     Raises:
         ValueError: it is neither.
     """
     answer: Any = json.loads(line)
-    if answer == {"importable": True}:
-        return True
+    if isinstance(answer, dict) and type(importable := answer.get("importable")) is bool:
+        return importable
     try:
         result, faulty = ProbeResult(**answer["result"]), answer["faulty"]
     except (TypeError, KeyError) as error:

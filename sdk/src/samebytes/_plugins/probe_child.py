@@ -3,7 +3,7 @@
 
 `python -m samebytes._plugins.probe_child NAME TASK`, where TASK is JSON: {"packages": {module:
 command}, "probe": "module:function" or null}. It answers in lines of JSON on stdout:
-{"importable": true} once the packages are imported, then {"result": the fields of a ProbeResult,
+{"importable": whether the packages can be imported}, then {"result": the fields of a ProbeResult,
 "faulty": whether the plugin is to blame for it}.
 """
 
@@ -14,7 +14,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from ..errors import MissingDependencyError
@@ -28,15 +28,9 @@ __all__ = ["main"]
 def main(task: Mapping[str, Any]) -> None:
     """Answer, and end the process."""
     answer = answering()
-    found = _import(task["packages"])
-    if found is None:
-        answer({"importable": True})
-        found = _ask(task["probe"])
-    elif found[1] and task["probe"]:
-        # The plugin may know why: often a library of the system is missing.
-        own, _ = _ask(task["probe"])
-        found = (own, False) if own.hint and not own.usable else found
-    result, faulty = found
+    error = _import(task["packages"])
+    answer({"importable": error is None})
+    result, faulty = _ask(task["probe"]) if error is None else _why_not(task, *error)
     answer({"result": _fields(result), "faulty": faulty})
     # Some drivers crash at exit; the answer is given.
     os._exit(0)
@@ -50,18 +44,29 @@ def _fields(result: ProbeResult) -> dict[str, Any]:
     return fields
 
 
-def _import(packages: Mapping[str, str]) -> tuple[ProbeResult, bool] | None:
-    """None if all could be imported; else why not, and whether the plugin is to blame."""
-    for package, hint in packages.items():
+def _import(packages: Mapping[str, str]) -> tuple[str, BaseException] | None:
+    """None if all could be imported; else the one that could not, and what it raised."""
+    for package in packages:
         try:
             importlib.import_module(package)
         except BaseException as error:
-            if missing_package(error, [package]):
-                reason = f"the package {package!r} is missing"
-                return ProbeResult(usable=False, reason=reason, hint=hint), False
-            reason = f"importing {package} raised {described(error)}"
-            return ProbeResult(usable=False, reason=reason), True
+            return package, error
     return None
+
+
+def _why_not(
+    task: Mapping[str, Any], package: str, error: BaseException
+) -> tuple[ProbeResult, bool]:
+    if missing_package(error, [package]):
+        reason = f"the package {package!r} is missing"
+        return ProbeResult(usable=False, reason=reason, hint=task["packages"][package]), False
+    reason = f"importing {package} raised {described(error)}"
+    # The plugin may know why: often a library of the system is missing.
+    if task["probe"] and isinstance(error, ImportError | OSError):
+        own, _ = _ask(task["probe"])
+        if own.hint and not own.usable:
+            return replace(own, reason=f"{own.reason} ({reason})"), False
+    return ProbeResult(usable=False, reason=reason), True
 
 
 def _ask(probe: str | None) -> tuple[ProbeResult, bool]:

@@ -198,8 +198,8 @@ def regions_of_found(
 ) -> list[Region]:
     """Regions, the best first; what lies outside of what the model saw is cut off.
 
-    Of an object that lies outside as a whole, as detectors find some in the padding of a letterbox,
-    there is no region.
+    An object of which less than half a pixel is left has no region, such as those that detectors
+    find in the padding of a letterbox.
 
     Args:
         transform: from the model's image to the frame.
@@ -219,8 +219,7 @@ def regions_of_found(
     last = first + seen[2:]
     low, high = (np.clip(end * size, first, last) for end in (ends.min(0), ends.max(0)))
     regions = []
-    outside = (low >= high).any(1)
-    for number in np.flatnonzero(~outside).tolist():
+    for number in np.flatnonzero((np.round(low) < np.round(high)).all(1)).tolist():
         (left, top), (right, bottom) = low[number].tolist(), high[number].tolist()
         x, y = round(left), round(top)
         label = int(found.labels[number])

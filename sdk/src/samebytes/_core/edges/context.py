@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
@@ -206,7 +206,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             UnknownNameError: this context has no such handle.
         """
         found = self.find_handle(key)
-        return self.no_handle(key) if found is None else found
+        return self._no_handle(key, self._handles) if found is None else found
 
     def find_handle(self, key: str) -> int | None:
         """As `handle(key)`, or None where this context has no such handle."""
@@ -215,12 +215,12 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             check_handle_key(key)
         return found
 
-    def no_handle(self, key: str) -> NoReturn:
-        """As `handle(key)` where this context has no such handle: raise its UnknownNameError."""
+    def _no_handle(self, key: str, known: Iterable[str]) -> NoReturn:
+        """Raise UnknownNameError: this, or a tensor or frame in it, has the `known` keys alone."""
         if key in self._handles:  # a tensor or frame was asked for it
             hint = f"(its context has it: use .context.handle({key!r}))"
             raise UnknownNameError(f"handle of {self.node} memory", key, (), hint)
-        raise UnknownNameError(f"handle of {self.node}", key, self._handles)
+        raise UnknownNameError(f"handle of {self.node}", key, known)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> TensorT_co:
         """New memory, owned by the tensor that is returned. Its contents are undefined.

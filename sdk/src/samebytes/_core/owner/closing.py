@@ -75,14 +75,19 @@ class Holder(Uncopyable):
         if key is None:
             key = context.primary_handle
         found: int | None = self.find_handle(key)
-        return context.no_handle(key) if found is None else found
+        usual = context.primary_handle
+        return (
+            found
+            if found is not None
+            else context._no_handle(key, () if self._handle(usual) is None else (usual,))
+        )
 
     def find_handle(self, key: str) -> int | None:
         """As `handle(key)`, or None where there is no such handle here."""
         found = self._handle(key)
         if found is None:
-            check_handle_key(key)
             _ = self.context  # a closed object has no answer
+            check_handle_key(key)
         return found
 
     def flush(self) -> None:
