@@ -20,6 +20,8 @@ ROUND_TRIP = """
 import ctypes, gc
 import numpy as np
 import samebytes as sb, samebytes_gstreamer as sbg
+import gi
+gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 
 tensor = {"name": "classification", "model_name": "cats", "confidence": 0.75, "label_id": -3,
@@ -103,6 +105,8 @@ else:
 
 IN_USE = """
 import samebytes as sb, samebytes_gstreamer as sbg
+import gi
+gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 buffer = sb.context("cpu").allocate_frame("GRAY8", 16, 8).map("gstreamer").native
 held = Gst.Sample.new(buffer, None, None, None)

@@ -8,7 +8,7 @@ openvino/runtime/intel_gpu/ze/ze.hpp and remote_properties.hpp, and is tested by
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from ctypes import c_void_p
 from typing import Any, ClassVar, NoReturn
 
@@ -91,13 +91,13 @@ class ZeContext(ClContext):
         """True: there are no others."""
         return True
 
-    def _no_handle(self, key: str, known: Iterable[str]) -> NoReturn:
+    def _no_handle(self, key: str, item: Any = None) -> NoReturn:
         """Raise the error for a handle that is not there, which names the way to have OpenCL's."""
         if key in ("cl_context", "cl_device", "cl_queue"):
             raise UnknownNameError(
                 f"handle of {self.node}", key, ["ze_context"], f"({ON_LEVEL_ZERO})"
             )
-        super()._no_handle(key, known)
+        super()._no_handle(key, item)
 
     def plan(self, memory: Any, info: TensorInfo) -> Plan:
         """As for ClContext; a number is a USM pointer of this ze_context.

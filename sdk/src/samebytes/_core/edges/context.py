@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
@@ -206,7 +206,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             UnknownNameError: this context has no such handle.
         """
         found = self.find_handle(key)
-        return self._no_handle(key, self._handles) if found is None else found
+        return self._no_handle(key) if found is None else found
 
     def find_handle(self, key: str) -> int | None:
         """As `handle(key)`, or None where this context has no such handle."""
@@ -215,11 +215,13 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             check_handle_key(key)
         return found
 
-    def _no_handle(self, key: str, known: Iterable[str]) -> NoReturn:
-        """Raise UnknownNameError: this, or a tensor or frame in it, has the `known` keys alone."""
+    def _no_handle(self, key: str, item: Any = None) -> NoReturn:
+        """Raise UnknownNameError: this, or an item in its memory, has no such handle."""
         if key in self._handles:  # a tensor or frame was asked for it
             hint = f"(its context has it: use .context.handle({key!r}))"
             raise UnknownNameError(f"handle of {self.node} memory", key, (), hint)
+        keys = self._handles if item is None else (self.primary_handle,)
+        known = [k for k in keys if item is None or item._handle(k) is not None]
         raise UnknownNameError(f"handle of {self.node}", key, known)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> TensorT_co:

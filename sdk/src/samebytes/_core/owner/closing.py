@@ -75,12 +75,7 @@ class Holder(Uncopyable):
         if key is None:
             key = context.primary_handle
         found: int | None = self.find_handle(key)
-        usual = context.primary_handle
-        return (
-            found
-            if found is not None
-            else context._no_handle(key, () if self._handle(usual) is None else (usual,))
-        )
+        return context._no_handle(key, self) if found is None else found
 
     def find_handle(self, key: str) -> int | None:
         """As `handle(key)`, or None where there is no such handle here."""
