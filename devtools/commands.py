@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     test = add("test", _test, why, takes_more=True, description=_TEST_HELP)
     for flag, text in _TEST_FLAGS.items():
         test.add_argument(f"--{flag}", action="store_true", help=text)
-    without = "a copy of .venv from which each backend, or NAME, is removed: the rest must work"
+    without = "for each backend, or NAME, a copy of .venv without it: the rest must work"
     test.add_argument("--without", nargs="?", const="", metavar="NAME", help=without)
     jobs = "parts at a time, by default as many as CPUs, at most 2; 1 shows all as it comes"
     test.add_argument("--jobs", type=_count, default=min(2, os.cpu_count() or 1), help=jobs)
@@ -122,7 +122,8 @@ def _parser() -> argparse.ArgumentParser:
         in_lab.add_argument(f"--{name}", type=_count, default=default, help=help_text)
     accelerators = "QEMU's -accel, such as kvm (default tcg, which works everywhere)"
     in_lab.add_argument("--accelerator", default="tcg", help=accelerators)
-    in_lab.add_argument("--strict", action="store_true", help=_TEST_FLAGS["strict"])
+    strict = "a skip for a missing package or device is a failure"
+    in_lab.add_argument("--strict", action="store_true", help=strict)
 
     for name, (_, _, why) in _PROGRAMS.items():
         add(name, _program, why, takes_more=True, own_help=False)
@@ -132,7 +133,9 @@ def _parser() -> argparse.ArgumentParser:
     add("docs", _docs, "find dead links in the documents, and code in them that nothing runs")
     add("errors", _errors, "write docs/reference/errors.md, the list of error messages")
     why = "write the pages and plots of costs from a run's JSON"
-    add("costs", _costs, why).add_argument("record", nargs="?", type=Path, default=RECORD)
+    given = add("costs", _costs, why)
+    record = "the JSON of `samebytes bench --json`"
+    given.add_argument("record", nargs="?", type=Path, default=RECORD, help=record)
     built = add("site", _site, "build the documentation site, strictly, in build/site")
     shown = "show it on this machine, and build it at each change"
     built.add_argument("--serve", action="store_true", help=shown)

@@ -117,7 +117,8 @@ def _inherited(function: griffe.Function) -> griffe.Function | None:
         return None
     like = _AS.match(_text(function))
     if like and isinstance(other := owner.members.get(like[1]), griffe.Function):
-        return other if other.docstring else None
+        explains = other.docstring and not _AS.match(_text(other))
+        return other if explains else None
     for base in owner.mro():
         member = base.members.get(function.name)
         if isinstance(member, griffe.Function) and member.docstring:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 import pydoc
 import re
 import subprocess
@@ -87,3 +88,14 @@ def test_help_is_a_page_that_names_all_that_there_is() -> None:
     assert [name for name in dir(samebytes) if name not in words] == ["__version__"]
     assert len(page.splitlines()) < 100
     assert not re.search(r"samebytes\.(\w+\.)*_", page)
+
+
+def test_type_checkers_see_the_names_that_are_there() -> None:
+    """Their `__all__`, which does not exist at run time."""
+    tree = ast.parse(Path(str(samebytes.__file__)).read_text())
+    (listed,) = (
+        ast.literal_eval(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    assert listed == dir(samebytes)

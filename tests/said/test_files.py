@@ -97,6 +97,8 @@ def test_the_page_has_a_reason_for_all_that_is_lost() -> None:
     assert list(FILES) == list(MADE_BY)
     said = reasons("What files say")
     for file, outcomes in FILES.items():
+        assert len(outcomes) == 11
+        assert set(outcomes.values()) <= {"kept", "dropped", "refused"}
         lost = {f"`{entry}`" for entry, outcome in outcomes.items() if outcome != "kept"}
         assert {entry for entry in lost if entry not in said.get(file, "")} == set(), file
 

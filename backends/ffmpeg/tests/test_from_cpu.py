@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from samebytes import Frame, FrameMeta
 from samebytes.errors import AccessError, LayoutError, RouteError
 from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 from samebytes_ffmpeg import FFmpegFrame
+from samebytes_ffmpeg._avutil import frame_is_writable
+from samebytes_ffmpeg._pyav import frame_address
 
 Array = np.ndarray[Any, Any]
 
@@ -25,10 +28,13 @@ def _mapped() -> list[str]:
     found = []
     for name in sorted(vars(av.video.format)["names"]):  # left out of PyAV's stubs
         try:
-            sb.frame(av.VideoFrame(16, 16, name))
-        except (LayoutError, ValueError, OSError):  # FFmpeg makes no frames of devices
+            native = av.VideoFrame(16, 16, name)
+        except (ValueError, OSError):  # FFmpeg makes no frames of devices
             continue
-        found.append(name)
+        with suppress(LayoutError):
+            sb.frame(native)
+            found.append(name)
+    assert len(found) > 100
     return found
 
 
@@ -150,6 +156,7 @@ class TestReadOnly:
         frame = sb.frame(image, format="BGR")
         mapped = frame.map("ffmpeg")
         assert mapped.readonly
+        assert not frame_is_writable(frame_address(mapped.native))
         assert sb.frame(mapped.native).readonly
         with pytest.raises(AccessError, match=r"make_writable\(copy=True\)"):
             mapped.map("cpu", "rw")
@@ -181,6 +188,7 @@ class TestReadOnly:
         image = np.zeros((20, 30, 3), np.uint8)
         mapped = sb.frame(image, format="BGR").map("ffmpeg", "rw")
         assert not mapped.readonly
+        assert frame_is_writable(frame_address(mapped.native))
         assert not sb.frame(mapped.native).readonly
 
 

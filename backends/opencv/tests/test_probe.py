@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,7 +36,8 @@ def test_not_installed(install: Install) -> None:
     install("raise ModuleNotFoundError(\"No module named 'cv2'\", name='cv2')\n")
     result = samebytes.probe("opencv", 60)
     assert not result.usable
-    assert "opencv" in result.hint
+    assert "pip install" in result.hint
+    assert re.search(r"opencv(?!-)", result.hint)  # ours, and not opencv-python
 
 
 def test_too_old(install: Install) -> None:
