@@ -18,7 +18,7 @@ from openvino import opset13 as ops
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import SamebytesError, UnsupportedObjectError
 from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
 from samebytes_openvino import InferQueue, compile_model
 from samebytes_softdevices import fail_call
@@ -43,6 +43,7 @@ class Repeated(Subject):
     """
 
     def __init__(self, make: Callable[[], Operation]) -> None:
+        self._make, self._kept = make, list[Operation]()
         self.work = make()  # type: ignore[method-assign]
         for _ in range(3):  # caches and pools fill
             self.work()
@@ -57,6 +58,16 @@ class Repeated(Subject):
         fail_call(function, successes)
         earlier.subtract(owed())
         self._earlier = earlier
+
+    def leave_what_is_kept(self) -> None:
+        """Go on with other memory where OpenVINO's plugin has kept this one's import, as it does
+        where a later call of its own fails.
+        """
+        try:
+            self.work()
+        except SamebytesError:
+            self._kept.append(self.work)
+            self.work = self._make()  # type: ignore[method-assign]
 
     def _owed(self) -> Counter[str]:
         return Counter({kind: self._earlier[kind] + count for kind, count in owed().items()})
