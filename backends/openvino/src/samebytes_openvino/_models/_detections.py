@@ -219,7 +219,8 @@ def regions_of_found(
     last = first + seen[2:]
     low, high = (np.clip(end * size, first, last) for end in (ends.min(0), ends.max(0)))
     regions = []
-    for number in np.flatnonzero((np.round(low) < np.round(high)).all(1)).tolist():
+    outside = (np.round(low) >= np.round(high)).any(1)  # not where a model gave no numbers
+    for number in np.flatnonzero(~outside).tolist():
         (left, top), (right, bottom) = low[number].tolist(), high[number].tolist()
         x, y = round(left), round(top)
         label = int(found.labels[number])
