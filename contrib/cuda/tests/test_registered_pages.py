@@ -13,6 +13,7 @@ import samebytes
 import samebytes_cuda
 from samebytes.errors import CopyRequiredError
 from samebytes_cuda import CudaContext
+from samebytes_cuda._from_cpu import registrations
 from samebytes_cuda._pointers import look_up
 
 
@@ -115,3 +116,23 @@ def test_pages_beside_those_that_the_application_registered(gpu: Any, context: C
         assert part.map(context, "rw").handle() == whole.handle("data")
     finally:
         gpu.do("cuMemHostUnregister", at)
+
+
+def test_pages_whose_registration_was_lost_are_not_used(gpu: Any) -> None:
+    """As where Ctrl-C strikes in a finalizer: the device uses the pages that were there then."""
+    pages = samebytes.context("cpu").allocate((8192,))
+    pages.native[...] = 3
+    at = pages.handle("data")
+    with pages.map("cuda"):
+        lost = registrations.at(at)
+        assert lost is not None
+        lost.release = None
+        del lost
+    assert look_up(at) is not None
+    with pytest.raises(CopyRequiredError, match="for memory that was there before"):
+        pages.map("cuda")
+    with pages.map("cuda", copy=True) as copied:
+        assert (gpu.read(copied.handle(), 8192) == 3).all()
+    registrations._unregister(at)
+    with pages.map("cuda") as mapped:
+        assert mapped.handle() == at

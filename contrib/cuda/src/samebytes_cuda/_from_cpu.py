@@ -13,7 +13,14 @@ import numpy as np
 
 from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, NativeError
-from samebytes.plugins import KeyLocks, Refused, data_address, is_mapped, ordering_queue
+from samebytes.plugins import (
+    KeyLocks,
+    Refused,
+    data_address,
+    deferred,
+    is_mapped,
+    ordering_queue,
+)
 
 from ._array import CudaArray
 from ._context import CudaContext
@@ -58,6 +65,8 @@ class KnownToCuda(MemoryMapper):
         else:
             kind = first.kind
             registered = registrations.at(address + low)
+            if registered is None and registrations.has_lost(range(address + low, address + high)):
+                raise Refused("its pages are registered for memory that was there before")
             if kind == "managed" and first.ordinal != target.ordinal:
                 raise Refused(f"it is managed memory of CUDA device {first.ordinal}")
         there = _pointer_for(target, address, low)
@@ -176,6 +185,10 @@ class _Registrations:
 
     def __init__(self) -> None:
         self._living: weakref.WeakValueDictionary[int, Storage] = weakref.WeakValueDictionary()
+        # The sizes of those that are not given back, by address. One whose owner ended without
+        # giving it back, where a signal handler raised, is for pages that may be gone: the device
+        # uses these, whatever memory is at their address now.
+        self._unreturned: dict[int, int] = {}
         # Threads that map planes of one frame, which would be refused each other's pages.
         self._making = KeyLocks()
 
@@ -189,6 +202,13 @@ class _Registrations:
             if reference.key <= address and address + nbytes <= reference.key + storage.nbytes:
                 return storage
         return None
+
+    def has_lost(self, wanted: range) -> bool:
+        """True if some of these addresses are registered by an owner that is not there any more."""
+        return any(
+            first < wanted.stop and wanted.start < first + nbytes and self.at(first) is None
+            for first, nbytes in self._unreturned.copy().items()
+        )
 
     def add(self, context: CudaContext, own: range, whole: range, keep: object) -> Storage:
         """Register pages, or find the registration that they have.
@@ -228,14 +248,21 @@ class _Registrations:
             flags |= _READ_ONLY
         pending: Pending = []
         storage = owner(context, pending, nbytes=nbytes, keep=keep)
-        free = partial(driver.cuMemHostUnregister, first)
+        free = partial(self._unregister, first)
         try:
-            with Current(context.native):
+            # Registered pages without an owner would be no mere leak: see `_unreturned`.
+            with Current(context.native), deferred():
                 acquire(pending, free, driver.cuMemHostRegister, first, nbytes, flags)
+                self._unreturned[first] = nbytes
         except NativeError as error:  # another thread or the application may have been faster
             raise Refused(str(error)) from error
         self._living[first] = storage
         return storage
+
+    def _unregister(self, first: int) -> Any:
+        result = driver.cuMemHostUnregister(first)
+        self._unreturned.pop(first, None)
+        return result
 
 
 registrations = _Registrations()

@@ -14,6 +14,7 @@ from typing import Any
 
 from samebytes import Storage
 from samebytes.errors import NativeError
+from samebytes.plugins import deferred
 
 from ._driver import Current, Home, Pending, check, free_all
 
@@ -109,7 +110,7 @@ def _end(context: Home, pending: Pending | None) -> None:
         context.synchronize()
     elif pending:  # else nothing was acquired, or all of it was freed
         context.synchronize()
-        with Current(context.native):
+        with Current(context.native), deferred():
             check("freeing memory", free_all(pending))
 
 
