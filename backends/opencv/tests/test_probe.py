@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the probe says, also of an OpenCV that is missing, old or broken."""
+"""Answers of the probe, also where OpenCV is missing, old or broken."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_usual_colours_are_memory_of_their_own() -> None:
 
 
 def test_a_frame_goes_on_in_its_own_buffer_where_nobody_else_holds_that() -> None:
-    """What was read of a buffer is on it already, and what was added comes there once."""
+    """Regions that were read of a buffer are not added to it again; new ones are, once."""
     frame = sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8")
     frame.regions.append(Region(16, 12, 32, 24, "car", 0.5))
     native: Any = frame.map("gstreamer").native

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel unpacks at its start, read back by busybox."""
+"""The archive that the kernel unpacks at its start, read back by busybox."""
 
 import shutil
 import subprocess

@@ -32,7 +32,7 @@ Refused = Callable[..., str]
 
 @pytest.fixture
 def refused(tmp_path: Path, capsys: Capture) -> Refused:
-    """What the command says of a name that it refuses."""
+    """A function that has the command refuse a name, and returns its message."""
 
     def said(name: str, into: Path = tmp_path) -> str:
         assert main(["new-backend", name, "--into", str(into)]) == 1

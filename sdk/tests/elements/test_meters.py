@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What meters make of times that a test chooses, as no pipeline could."""
+"""Meters that are given times which a test chooses, as no pipeline could."""
 
 from __future__ import annotations
 
