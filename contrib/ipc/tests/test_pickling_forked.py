@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 
@@ -31,7 +32,8 @@ def test_a_child_ends_no_memory_that_is_offered(offered: Callable[[], int]) -> N
     with pytest.raises(BlockingIOError):
         os.read(read, 1)
     assert value_of(pickle.loads(pickled)) == 0
-    assert wait_until(lambda: not offered())
+    assert select.select([read], [], [], 20)[0], "the memory was not given back"
     assert os.read(read, 1) == b"x"
+    assert wait_until(lambda: not offered())
     os.close(read)
     os.close(write)
