@@ -7,6 +7,7 @@ import gc
 import importlib
 import weakref
 from fractions import Fraction
+from pathlib import Path
 from threading import Barrier, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,19 @@ def picture(format_: str = "I420", width: int = 64, height: int = 48, **says: An
     for plane in frame:
         plane.native[...] = 7
     return frame
+
+
+def flags_at(address: int) -> list[str]:
+    """The flags that /proc/self/smaps has for the memory at an address."""
+    there = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        first, *rest = line.split()
+        if "-" in first:
+            begin, end = (int(number, 16) for number in first.split("-"))
+            there = begin <= address < end
+        elif there and first == "VmFlags:":
+            return rest
+    raise LookupError(hex(address))
 
 
 @pytest.mark.usefixtures("alpha")
@@ -83,6 +97,20 @@ class TestTheNewFrame:
         assert same[0].handle() == frame[0].handle()
         assert (same.parent, same.readonly, same.meta) == (frame, True, frame.meta)
         assert sb.stats().conversions == 0
+
+    @pytest.mark.skipif(
+        not Path("/sys/kernel/mm/transparent_hugepage").exists(),
+        reason="needs a kernel with pages of 2 MiB",
+    )
+    def test_the_system_is_asked_for_large_pages_where_they_are_filled(self) -> None:
+        """Flags of a mapping: "hg" is MADV_HUGEPAGE (Linux, filesystems/proc.rst)."""
+        large = picture(width=1280, height=720).convert("RGB24")
+        small = picture(width=640, height=360).convert("RGB24")
+        assert large[0].handle() % (2 << 20) == 0
+        assert "hg" in flags_at(large[0].handle())
+        assert "hg" in flags_at(large[0].handle() + 1280 * 720 * 3 - 1)
+        assert "hg" not in flags_at(small[0].handle())
+        assert (large[0].native == 7).all()
 
     def test_rows_have_room_where_the_converter_wants_it(self) -> None:
         conversions = importlib.import_module("alpha_conversions")

@@ -36,7 +36,7 @@ def new_frame(image: ImageInfo, row_padding: int) -> Frame[Any]:
         whole = [-(-(p.row_nbytes + row_padding) // _SLACK) * _SLACK for p in layouts]
         layouts = image.plane_layouts(whole)
     offsets, nbytes = places_of_planes([p.span + _SLACK for p in layouts])
-    storage = allocate_pages(nbytes)
+    storage = allocate_pages(nbytes, large=True)
     native = planes_in(storage, layouts, offsets)
     return Frame.owned(native, CPU, FrameMeta(image), storage)
 

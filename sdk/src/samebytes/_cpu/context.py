@@ -8,6 +8,7 @@ import errno
 import mmap
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,6 +128,12 @@ _PRIVATE: dict[str, int] = (
 )
 
 
+# Where the system has larger pages (Linux, on most processors): their size. One entry of the
+# processor's table of addresses stands for such a page.
+_LARGE = 2 << 20
+_WANTS_LARGE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
+
+
 # OpenCL drivers copy host memory that begins within a cache line of 64 bytes, and Intel's let
 # sub-buffers begin at multiples of 128 (CL_DEVICE_MEM_BASE_ADDR_ALIGN).
 _PLANE_ALIGNMENT = 128
@@ -141,15 +148,30 @@ def places_of_planes(sizes: Iterable[int]) -> tuple[list[int], int]:
     return offsets, end
 
 
-def allocate_pages(nbytes: int, *, zeroed: bool = True) -> Storage:
+def allocate_pages(nbytes: int, *, zeroed: bool = True, large: bool = False) -> Storage:
     """At least `nbytes` bytes in whole private pages, given back with the last holder.
 
     After fork() parent and child have their own pages, as with any array. Zeroed pages are new ones
     of the system's; others have been in use before.
+
+    Args:
+        nbytes: how many.
+        zeroed: whether they are all zero.
+        large: ask for pages of 2 MiB, if that many are needed, and the system has such. They fill
+            the last one, and so up to 2 MiB more. For zeroed memory that is written again and
+            again.
     """
     size = -(-(nbytes + _SLACK) // mmap.PAGESIZE) * mmap.PAGESIZE
     if not zeroed:
         return _used_pages(nbytes, size)
+    if large and size >= _LARGE and _WANTS_LARGE is not None:
+        return _large_pages(size, _WANTS_LARGE)
+    pages, address = _new_pages(nbytes, size)
+    return Storage(pages.close, address=address, nbytes=size)
+
+
+def _new_pages(nbytes: int, size: int) -> tuple[mmap.mmap, int]:
+    """`size` bytes for `nbytes`, and their address."""
     try:
         pages = mmap.mmap(-1, size, **_PRIVATE)
     except OverflowError as error:
@@ -158,8 +180,20 @@ def allocate_pages(nbytes: int, *, zeroed: bool = True) -> Storage:
         raise NativeError("mmap", error.errno or 0, f"no memory for {nbytes} bytes") from error
     # The mmap object unmaps when it is dropped; a held memoryview would make close() refuse, so
     # the address is taken and the export given back at once.
-    address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
-    return Storage(pages.close, address=address, nbytes=size)
+    return pages, ctypes.addressof(ctypes.c_char.from_buffer(pages))
+
+
+def _large_pages(size: int, advice: int) -> Storage:
+    """Pages of 2 MiB, where the system has some left.
+
+    The addresses before the first and behind the last one are never touched, and so take no memory.
+    """
+    whole = -(-size // _LARGE) * _LARGE
+    pages, first = _new_pages(size, whole + _LARGE)
+    before = -first % _LARGE
+    with suppress(OSError):  # a kernel without such pages
+        pages.madvise(advice, before, whole)
+    return Storage(pages.close, address=first + before, nbytes=size)
 
 
 def _used_pages(nbytes: int, size: int) -> Storage:
