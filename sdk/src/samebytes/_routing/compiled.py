@@ -97,8 +97,9 @@ class _Routes:
         self._end = weakref.ref(end)
         # A context that is gone can be found again by its name.
         self._target = target if isinstance(target, str) else None
-        # All routes, and the functions of those that were tried, by their place among them.
-        self._order: list[Edges] = []
+        # All routes, with whether they copy, and the functions of those that were tried, by their
+        # place among them.
+        self._order: list[tuple[Edges, bool]] = []
         self._made: dict[int, Run | str] = {}
 
     def cheapest(self, source: Context, end: Context, item: Any) -> Run:
@@ -139,30 +140,29 @@ class _Routes:
             source.forget_routes()
             return compile_route(source, self._level, self._target, self._access, self._copy)(item)
         if not self._order:  # two threads may both find them, and either's will do
-            self._order = list(self._find(source, end))
-        dead = DeadEnds()
-        dead.add(self._first, reason)
-        why = [(route_name(self._first), str(reason))]
+            self._order = [(route, copies(route)) for route in self._find(source, end)]
+        why: list[Reason] = []
         with suppress(Refused):
             try:
-                return self._first_that_takes(item, source, end, dead.copy(), why)
+                return self._first_that_takes(item, source, end, reason, why)
             except Gone:
                 # Contexts between are kept for a while only. Made again one after another, each
                 # lives until its route was tried.
                 self._made = {}
-                del why[1:]
-            return self._first_that_takes(item, source, end, dead, why)
+                why.clear()
+            return self._first_that_takes(item, source, end, reason, why)
+        why.insert(0, (route_name(self._first), str(reason)))
         # The reasons are in its text; what the edges raised would be shown before it.
         raise failure(source, end, self._level, self._access, self._copy, why, item=item) from None
 
     def _first_that_takes(
-        self, item: Any, source: Context, end: Context, dead: DeadEnds, why: list[Reason]
+        self, item: Any, source: Context, end: Context, reason: Refused, why: list[Reason]
     ) -> Any:
         """Map the item by the cheapest route that does not refuse it, and return the result.
 
         Args:
-            dead: the routes that need not be tried.
-            why: gets the reason for each route that was tried in vain.
+            reason: the refusal of the first route, which need not be tried.
+            why: gets the reason for each other route that was tried in vain.
 
         Raises:
             Gone: all refused, at least one because a context is gone.
@@ -170,12 +170,11 @@ class _Routes:
         """
         gone = False
         made = self._made
-        open_ = (n for n, route in enumerate(self._order) if not dead.has(route))
+        dead = DeadEnds()
+        dead.add(self._first, reason)
         left = {False: MAX_TRIES, True: MAX_TRIES}
-        for place in open_:
-            route = self._order[place]
-            kind = copies(route)
-            if not left[kind]:
+        for place, (route, kind) in enumerate(self._order):
+            if not left[kind] or dead.has(route):
                 continue
             left[kind] -= 1
             run = made.get(place)

@@ -30,19 +30,14 @@ class DeadEnds:
             self._unreached.append((route[: reason.took], route[reason.took].spec.target))
 
     def has(self, route: Edges) -> bool:
-        """True if the route would be refused too."""
-        if any(begins(route, start) for start in self._refused):
-            return True
-        return any(
-            begins(route, start) and _reaches(route[len(start) :], node)
-            for start, node in self._unreached
-        )
-
-    def copy(self) -> DeadEnds:
-        """The same, to be added to apart."""
-        other = DeadEnds()
-        other._refused, other._unreached = list(self._refused), list(self._unreached)
-        return other
+        """True if the route would be refused too. Asked on each mapping: hence plain loops."""
+        for start in self._refused:
+            if begins(route, start):
+                return True
+        for start, node in self._unreached:
+            if begins(route, start) and _reaches(route[len(start) :], node):
+                return True
+        return False
 
 
 def _reaches(route: Edges, node: str) -> bool:

@@ -49,13 +49,16 @@ class _Remembered:
         known: a weak reference to it.
         asked: True once somebody may hold it besides the leases.
         home: what it keeps alive in any case.
+        pin: the storage that it keeps alive. None without a native: the storage holds the source,
+            and the source remembers this, so that none of them would ever end.
         at: where in WORDS its uses are counted: see `_pins.counted`.
         left: one reference for each request of ours that it was replaced on: see `Leftovers`.
     """
 
-    __slots__ = ("asked", "at", "home", "known", "leases", "left", "native")
+    __slots__ = ("asked", "at", "home", "known", "leases", "left", "native", "pin")
 
     native: Any
+    pin: Storage | None
     left: tuple[weakref.ref[Leftovers], ...]
 
     def __init__(self, native: Any) -> None:
@@ -66,10 +69,19 @@ class _Remembered:
     def set(self, native: Any) -> None:
         """Remember a new native, which must be pinned to a storage of its own."""
         self.asked = False
-        self.home = _pin_of(native).keep
+        pin = pinned(native)
+        assert pin is not None, "whoever makes it pins it"
+        self.home, self.pin = pin.keep, pin
         self.at = counted(native)
         self.known = weakref.ref(native)
         self.native = native
+
+    def find(self) -> None:
+        """Remember the native again that others alone held, if it is still there."""
+        native = self.known()
+        if native is not None:
+            self.pin = pinned(native)
+            self.native = native
 
     @property
     def is_used(self) -> bool:
@@ -129,7 +141,7 @@ class Lease:
         kept = native = None
         with _lock:
             remembered.leases.discard(id(self))
-            if remembered.leases or remembered.native is None:
+            if remembered.leases or remembered.pin is None:
                 return
             if remembered.is_used:
                 # This one ends in any case. The other one ends by an exception too.
@@ -137,9 +149,9 @@ class Lease:
                 remembered.leases.add(id(kept))
             elif remembered.asked:
                 # No lock is held when it is dropped: its memory may end with it.
-                native, remembered.native = remembered.native, None
+                native, remembered.native, remembered.pin = remembered.native, None, None
             else:
-                _pin_of(remembered.native).keep = remembered.home
+                remembered.pin.keep = remembered.home
         if kept is not None:
             keep_used(kept, _is_lent)
             return
@@ -173,12 +185,13 @@ class Leases:
         while True:
             with _lock:
                 if found.native is None:
-                    found.native = found.known()  # dropped, but somebody holds it
+                    found.find()  # dropped, but somebody may hold it
                 elif not found.leases:
                     # Pinned first: an interruption must not leave one that is lent unpinned. One
                     # that is lent or dropped has what keeps its memory. What it is lent for this
                     # time may itself be held by it, and neither would ever end.
-                    _pin_of(found.native).keep = (found.home, source, keep)
+                    assert found.pin is not None, "it goes with the native"
+                    found.pin.keep = (found.home, source, keep)
                 if found.native is not None:
                     found.leases.add(id(lease))
                     return lease
@@ -199,9 +212,3 @@ def _is_lent(lease: Lease) -> bool:
 def native_of(held: Any) -> Any:
     """The native that a tensor's slot stands for, to be used while the tensor lives."""
     return held._remembered.native if type(held) is Lease else held
-
-
-def _pin_of(native: Any) -> Storage:
-    found = pinned(native)
-    assert found is not None, "whoever makes it pins it"
-    return found
