@@ -108,6 +108,58 @@ def test_jpeg_of_another_range_is_refused_with_the_cause(
 
 
 @pytest.mark.parametrize(
+    ("codec", "ending"),
+    [("ffv1", "mkv"), ("mpeg4", "mkv"), ("libvpx-vp9", "webm"), ("libx264", "mp4"), ("", "mp4")],
+)
+def test_pictures_of_a_jpeg_decoder_keep_their_range(
+    codec: str, ending: str, tmp_path: Path
+) -> None:
+    """A decoder of JPEG calls them yuvj420p, and few encoders know that name."""
+    made = tmp_path / f"made.{ending}"
+    frames = list(of_range(ColorRange.JPEG, "yuvj420p"))
+    el.Pipeline(frames, FFmpegSink(made, codec=codec)).run(threads=0)
+    with av.open(str(made)) as container:
+        found = list(container.decode(video=0))
+    assert [frame.color_range for frame in found] == [ColorRange.JPEG] * 3
+    assert [round(float(frame.to_ndarray()[:48].mean())) for frame in found] == [90] * 3
+    assert [(frame.pts, frame.format.name) for frame in frames] == [
+        (number, "yuvj420p") for number in range(3)
+    ]
+    assert sb.stats().copied_bytes == 0
+
+
+def test_pictures_of_a_jpeg_decoder_of_an_odd_size_find_an_encoder(tmp_path: Path) -> None:
+    """H.264 takes none of an odd size, so it is MPEG-4."""
+    made = tmp_path / "made.mkv"
+    el.Pipeline([av.VideoFrame(63, 47, "yuvj420p")], FFmpegSink(made)).run(threads=0)
+    with av.open(str(made)) as container:
+        assert next(container.decode(video=0)).color_range == ColorRange.JPEG
+
+
+@pytest.mark.parametrize(
+    ("codec", "range_", "written"),
+    [
+        ("libx264", ColorRange.UNSPECIFIED, ColorRange.JPEG),
+        ("libx264", ColorRange.MPEG, ColorRange.MPEG),
+        ("ffv1", ColorRange.UNSPECIFIED, ColorRange.JPEG),
+    ],
+)
+def test_gray_that_says_nothing_is_written_as_full_range(
+    codec: str, range_: ColorRange, written: ColorRange, tmp_path: Path
+) -> None:
+    """Else players show a file of H.264 with blacks and whites cut off."""
+    made = tmp_path / "made.mkv"
+    frame = av.VideoFrame.from_ndarray(np.full((48, 64), 250, np.uint8), "gray")
+    frame.color_range = range_
+    el.Pipeline([frame], FFmpegSink(made, codec=codec)).run(threads=0)
+    with av.open(str(made)) as container:
+        found = next(container.decode(video=0))
+    assert found.color_range == written
+    if written == ColorRange.JPEG:
+        assert abs(int(found.to_ndarray(format="rgb24")[0, 0, 0]) - 250) <= 2
+
+
+@pytest.mark.parametrize(
     ("given", "written"),
     [
         (29.97, Fraction(30000, 1001)),

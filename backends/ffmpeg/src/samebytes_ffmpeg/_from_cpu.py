@@ -25,8 +25,9 @@ from ._meaning import FULL_RANGE_FORMATS, write_meaning
 from ._meta import FFmpegMeta
 from ._pixel_formats import Palette, image_format_named, pixel_format_name
 from ._pyav import channel_count, frame_address
+from ._to_cpu import arrays_on
 
-__all__ = ["CpuToFrame", "describe_native", "frame_over", "row_distances"]
+__all__ = ["CpuToFrame", "describe_native", "frame_over", "named", "row_distances"]
 
 _Array = ndarray[Any, np.dtype[Any]]
 
@@ -82,6 +83,23 @@ def frame_over(
         raise Refused("FFmpeg frames are images or sound, and this frame is neither")
     describe_native(native, meta)
     return native
+
+
+def named(name: str, native: VideoFrame, meta: FrameMeta) -> VideoFrame:
+    """The same picture, on the same bytes, under another name of its layout.
+
+    Args:
+        name: FFmpeg's name of a pixel format: "yuv420p" for yuvj420p.
+        native: an av frame in memory of the CPU.
+        meta: its FrameMeta.
+
+    Raises:
+        Refused: its planes do not lie as FFmpeg can express it.
+    """
+    assert isinstance(meta.info, ImageInfo), "formats of full range are those of pictures"
+    made = _image(arrays_on(native, False), meta.info, True, name)
+    describe_native(made, meta)
+    return made
 
 
 def row_distances(arrays: tuple[_Array, ...], info: ImageInfo) -> list[int]:

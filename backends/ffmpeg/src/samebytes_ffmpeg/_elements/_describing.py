@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import av
+from av.video.reformatter import ColorRange
 
 from samebytes import FrameMeta
 from samebytes.formats import ImageInfo, duration_of, field_order_of
@@ -73,6 +74,9 @@ def describe(
     context, frame = stream.codec_context, AVFrame.from_address(frame_address(properties))
     # Not PyAV's own properties, which it has only since 17.
     context.color_range, context.colorspace = frame.color_range, frame.colorspace
+    if not frame.color_range and image.format.color_model == "gray":
+        # Gray is of full range if it says nothing, and players take such video for limited.
+        context.color_range = ColorRange.JPEG
     context.color_primaries, context.color_trc = frame.color_primaries, frame.color_trc
     ratio = sample_aspect(frame)
     if ratio is not None:

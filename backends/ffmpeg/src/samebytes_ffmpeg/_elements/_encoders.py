@@ -15,7 +15,7 @@ from samebytes.formats import ImageFormat, ImageInfo
 
 from .._pixel_formats import image_format_named, pixel_format_name
 
-__all__ = ["Encodable", "encoder_for", "why_not", "why_not_of_range"]
+__all__ = ["Encodable", "encoder_for", "name_for", "why_not", "why_not_of_range"]
 
 _CHOICES = ("libx264", "mpeg4", "ffv1")
 # Encoders whose bitstreams say limited range of all YUV.
@@ -101,11 +101,26 @@ def why_not(codec: str, pixel_format: str, image: ImageInfo) -> str | None:
     except av.codec.codec.UnknownCodecError:
         return f"this FFmpeg has no encoder {codec!r}"
     known = [one.name for one in found.video_formats or ()]
-    if known and pixel_format not in known:
+    if known and name_for(codec, pixel_format) not in known:
         return f"{codec} takes {', '.join(known)}, not {pixel_format}"
     if codec == "libx264" and any(_odd(image)):
         return f"libx264 takes whole groups of pixels, not {image.width}x{image.height}"
     return None
+
+
+def name_for(codec: str, pixel_format: str) -> str:
+    """The name of a pixel format under which an encoder takes it.
+
+    That of yuvj420p is yuv420p where the encoder is told the range apart from it: such formats
+    differ in the range alone.
+
+    Args:
+        codec: FFmpeg's name of the encoder.
+        pixel_format: that of the frames.
+    """
+    known = [one.name for one in av.codec.Codec(codec, "w").video_formats or ()]
+    plain = pixel_format.replace("yuvj", "yuv")
+    return plain if plain in known and pixel_format not in known else pixel_format
 
 
 def why_not_of_range(

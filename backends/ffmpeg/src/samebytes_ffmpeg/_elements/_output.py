@@ -15,7 +15,9 @@ from av.video.frame import PictureType
 from samebytes import Frame
 from samebytes.formats import ImageInfo
 
+from .._from_cpu import named
 from ._describing import as_said, describe, properties_of
+from ._encoders import name_for
 from ._peer import Peer
 from ._times import Times
 
@@ -51,6 +53,7 @@ class Output:
         self._stream: Any = None
         self._times: Times | None = None
         self._like: tuple[Any, ...] = ()
+        self._format = ""
         self._encodes = False
         self._headed = False
         self._begun = False
@@ -79,14 +82,14 @@ class Output:
         properties = properties_of(native, frame.meta)
         stream = self._container.add_stream(codec, rate=rate)
         stream.width, stream.height = native.width, native.height
-        stream.pix_fmt = native.format.name
+        image = ImageInfo.of(frame.image.format, native.width, native.height)
+        stream.pix_fmt = self._format = name_for(codec, native.format.name)
         context = stream.codec_context
         times = Times(
             frame.meta.time_base, rate, codec, self._container.format.name, self._options,
             steady=steady,
         )  # fmt: skip
         context.time_base = times.base
-        image = ImageInfo.of(frame.image.format, native.width, native.height)
         if not times.may_reorder:
             context.max_b_frames = 0  # the user's options count more
         context.options.update(describe(stream, codec, properties, image, options))
@@ -114,6 +117,8 @@ class Output:
                 f"a frame is {_words(native)}, and the file has {_words_of(self._like)}: scale or "
                 "convert it before"
             )
+        if native.format.name != self._format:
+            native = named(self._format, native, frame.meta)
         count = times.count(frame.meta.pts, frame.meta.time_base)
         kept = native.pts, native.time_base, native.pict_type
         native.pts, native.time_base = count, times.base
