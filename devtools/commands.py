@@ -141,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     built.add_argument("--serve", action="store_true", help=shown)
     built.add_argument("--port", type=_count, default=8000, help="for --serve (8000)")
     add("wheels", _wheels, "build and check all sdists and wheels for release, in dist/")
-    add("release", _release, "the same, with lists of what they need and of what to upload")
+    add("release", _release, "the same, with a list of what to upload, and in which order")
     setup = add("setup", _setup, "install what the tests or the demo need, without running them")
     setup.add_argument("what", nargs="?", choices=("tests", "demo"), default="tests")
     add_fresh(commands)
@@ -287,7 +287,7 @@ def _wheels(*_: object) -> int:
 
 def _release(*_: object) -> int:
     began = time.monotonic()
-    environment.prepare_release()
+    environment.prepare()
     return _report(release.release(ROOT / "dist"), began)
 
 

@@ -12,7 +12,6 @@ from devtools.parts import (
     Part,
     demo_parts,
     development_parts,
-    release_parts,
     site_parts,
     test_parts,
 )
@@ -69,15 +68,6 @@ def prepare() -> None:
         CommandError: this Python cannot make a venv, or the tools or the core cannot be installed.
     """
     _prepare_all(development_parts)
-
-
-def prepare_release() -> None:
-    """The same with what writes the lists of contents.
-
-    Raises:
-        CommandError: as for `prepare`.
-    """
-    _prepare_all(lambda: [*development_parts(), *release_parts()])
 
 
 def prepare_tests(*, again: bool = False) -> None:

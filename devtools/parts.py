@@ -15,17 +15,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from devtools.system import TO_BUILD_SOFTDEVICES, Wanted, to_build_pygobject
+from devtools.system import TO_BUILD_PYGOBJECT, TO_BUILD_SOFTDEVICES, Wanted
 from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution, source_files
 
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[(?P<extras>[^\]]*)\])?")
 # PyGObject and its pycairo are published as sources only.
-_COMPILES_OTHERS = {"samebytes-gstreamer": to_build_pygobject}
+_COMPILES_OTHERS = {"samebytes-gstreamer": TO_BUILD_PYGOBJECT}
 # They are compiled if their headers are there, so a new header is a reason to install again.
 _COMPILES_ITSELF = {SOFTDEVICES.name: TO_BUILD_SOFTDEVICES}
 
 ARRAYS = ("arrays", "supervision", "torch")
-PUBLISHING = ("docs", "release")
 # What these require is left out: of models a file is all that tests use, and what trackers imports
 # is there already.
 WITHOUT_REQUIREMENTS = ("models", "trackers")
@@ -75,28 +74,23 @@ def demo_parts() -> list[Part]:
 
 def development_parts() -> list[Part]:
     """Every distribution with the extras that its tests need, and the tools."""
-    parts = [_part(d, _requirements(d, frozenset(d.all_extras))) for d in DISTRIBUTIONS]
+    parts = [_part(d, _requirements(d, frozenset(d.extras))) for d in DISTRIBUTIONS]
     core = parts[0]
     return [_group("dev", required=True), *_required([core]), *parts[1:]]
 
 
 def test_parts() -> list[Part]:
-    """The same with what the site and a release need, and the tests' models and array libraries.
+    """The same with what the site needs, and the tests' models and array libraries.
 
     torch is the last.
     """
-    names = (*PUBLISHING, *WITHOUT_REQUIREMENTS, *ARRAYS)
+    names = ("docs", *WITHOUT_REQUIREMENTS, *ARRAYS)
     return [*development_parts(), *(_group(name, required=False) for name in names)]
 
 
 def site_parts() -> list[Part]:
     """The parts that build the documentation: it reads the source, and imports nothing of it."""
     return [_group("docs", required=True)]
-
-
-def release_parts() -> list[Part]:
-    """The parts that write the lists of contents of a release."""
-    return [_group("release", required=True)]
 
 
 def group_requirements(name: str) -> tuple[str, ...]:
@@ -118,12 +112,11 @@ def _group(name: str, *, required: bool) -> Part:
 
 
 def _part(distribution: Distribution, requirements: Sequence[str]) -> Part:
-    needs = _COMPILES_OTHERS.get(distribution.name)
     return Part(
         distribution.name,
         tuple(dict.fromkeys(r for r in requirements if not _is_ours(r))),
         distribution,
-        compiles_with=needs() if needs else (),
+        compiles_with=_COMPILES_OTHERS.get(distribution.name, ()),
     )
 
 

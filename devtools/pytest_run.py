@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from devtools.environment import why_left_out
-from devtools.results import Crash, Result, summary
+from devtools.results import Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
 _FEW = 1
@@ -61,15 +61,8 @@ def few(expression: str = "") -> list[str]:
     return ["-p", "samebytes_few", f"--few={_FEW}", *kit, "-m", marks, *chosen]
 
 
-def environment(crash: Crash) -> dict[str, str]:
-    """The variables set for the tests, in addition to the caller's environment."""
-    return {
-        "PYTHONNOUSERSITE": "1",
-        "PYTHONPATH": str(PLUGINS),
-        "SAMEBYTES_STRICT": "1",
-        "SAMEBYTES_CRASH_TEST": str(crash.test),
-        "SAMEBYTES_CRASH_STACKS": str(crash.stacks),
-    }
+# Set for the tests, in addition to the caller's environment.
+ENVIRONMENT = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": str(PLUGINS), "SAMEBYTES_STRICT": "1"}
 
 
 def pytest_run(
@@ -89,12 +82,10 @@ def pytest_run(
         report, scratch = Path(folder, "junit.xml"), Path(folder, "tmp")
         scratch.mkdir()
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_OURS}
-        crash = Crash(Path(folder, "test"), Path(folder, "stacks"))
         command: list[str | Path] = [
-            *(python, "-m", "pytest", f"--junitxml={report}", "-p", "samebytes_crash", *_SLOWEST),
+            *(python, "-m", "pytest", f"--junitxml={report}", *_SLOWEST),
             *options(strict=strict, may_miss=may_miss),
             *arguments,
         ]
-        ours = environment(crash) | {"TMPDIR": str(scratch)}
-        status = run(command, cwd=cwd, env=kept | ours)
-        return Result(name, status == 0, summary(report, status, crash))
+        status = run(command, cwd=cwd, env=kept | ENVIRONMENT | {"TMPDIR": str(scratch)})
+        return Result(name, status == 0, summary(report, status))

@@ -1,38 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A release as it will be published: built, checked, listed. Nothing is uploaded."""
+"""A release as it will be published: built and checked. Nothing is uploaded."""
 
 import re
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from devtools import metadata
 from devtools.results import Result, not_run
-from devtools.venv import PYTHON
 from devtools.wheels import wheels
 from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, capture
 
-__all__ = ["before_uploading", "complete", "list_contents", "release", "same_versions"]
+__all__ = ["before_uploading", "complete", "release", "same_versions"]
 
 _VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
 
 
 def release(folder: Path) -> list[Result]:
-    """Build all distributions into `folder`, with a list of what they need, and check them."""
+    """Build all distributions into `folder`, and check them."""
     found = [_result("versions", same_versions(), "all distributions have one version")]
     if not found[0].ok:
         return found
-    for old in folder.glob("*.cdx.json"):
-        old.unlink()
     found.append(wheels(folder))
     if not found[-1].ok:
         return found
     found.append(_result("complete", complete(folder), "a wheel and an sdist of each distribution"))
-    try:
-        listed = list_contents(folder)
-    except CommandError as error:
-        return [*found, Result("contents", False, str(error))]
-    found.append(Result("contents", True, f"{listed.name}, in the CycloneDX format"))
     _say_what_to_upload(folder)
     found += [not_run("before uploading", line) for line in before_uploading()]
     return found
@@ -63,22 +54,6 @@ def complete(folder: Path, distributions: Sequence[Distribution] = DISTRIBUTIONS
     return found
 
 
-def list_contents(folder: Path) -> Path:
-    """Write the packages of .venv that the release was built and tested with (CycloneDX).
-
-    Raises:
-        CommandError: the tool failed, or its list does not follow the schema.
-    """
-    version = metadata.read(CORE.path)["project"]["version"]
-    written = folder / f"samebytes-{version}.cdx.json"
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as packages:
-        packages.write(capture([PYTHON, "-m", "pip", "freeze", "--exclude-editable"]))
-        packages.flush()
-        options = ("--output-reproducible", "--short-PURLs", "--validate", "--output-file", written)
-        capture([PYTHON, "-m", "cyclonedx_py", "requirements", *options, packages.name])
-    return written
-
-
 def before_uploading() -> list[str]:
     """The reasons not to publish a release yet, although it can be built."""
     version = metadata.read(CORE.path)["project"]["version"]
@@ -100,11 +75,7 @@ def _say_what_to_upload(folder: Path) -> None:
     for distribution in DISTRIBUTIONS:
         stem = distribution.name.replace("-", "_")
         for file in sorted(folder.glob(f"{stem}-[0-9]*")):
-            if not file.name.endswith(".cdx.json"):
-                print(f"  {file}")
-    print("To attach to the release's page:")
-    for file in sorted(folder.glob("*.cdx.json")):
-        print(f"  {file}")
+            print(f"  {file}")
 
 
 def _result(name: str, complaints: Sequence[str], good: str) -> Result:

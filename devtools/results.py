@@ -2,7 +2,6 @@
 """The results of the parts of a run, and the table that shows them."""
 
 import re
-import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,28 +38,13 @@ def table(results: Sequence[Result], seconds: float) -> str:
     return "\n".join([*map(str, ordered), f"{seconds:.0f} s in all"])
 
 
-@dataclass(frozen=True)
-class Crash:
-    """The files that the plugin samebytes_crash leaves of a run of pytest: test and all stacks."""
-
-    test: Path
-    stacks: Path
-
-    def __str__(self) -> str:
-        if not self.test.exists():
-            return "before any test"
-        stacks = self.stacks.read_text() if self.stacks.exists() else ""
-        return f"in {self.test.read_text()}\n{textwrap.indent(stacks, ' ' * 8)}".rstrip()
-
-
-def summary(report: Path, status: int, crash: Crash) -> str:
-    """One line about the JUnit report of a pytest run that ended with `status`.
-
-    Without a report, what `crash` knows: more lines where a signal ended the run.
-    """
+def summary(report: Path, status: int) -> str:
+    """One line about the JUnit report of a pytest run that ended with `status`."""
     if not report.exists():
-        ended = f"was ended by {Signals(-status).name}" if status < 0 else f"ended with {status}"
-        return f"pytest {ended} {crash}"
+        if status < 0:
+            name = Signals(-status).name
+            return f"pytest was ended by {name}: the stacks of its threads are in its output"
+        return f"pytest ended with {status} before any test"
     root = ET.parse(report).getroot()
     suites = list(root.iter("testsuite"))
     count = {

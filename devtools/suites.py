@@ -134,7 +134,7 @@ def _limits(distribution: Distribution) -> list[str]:
     """The requirements of its extras on packages of others."""
     project = tomllib.loads((distribution.path / "pyproject.toml").read_text())["project"]
     extras = project.get("optional-dependencies", {})
-    wanted = (text for name in distribution.all_extras for text in extras.get(name, ()))
+    wanted = (text for name in distribution.extras for text in extras.get(name, ()))
     return [text for text in wanted if not text.startswith("samebytes")]
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools import girepository
 from devtools.workspace import ROOT
 
 LOG = ROOT / "build" / "logs" / "apt.log"
@@ -44,6 +43,19 @@ TO_BUILD_SOFTDEVICES = (
     Wanted("/usr/include/CL/cl_layer.h", "opencl-c-headers", "the software GPU"),
     Wanted("/usr/include/level_zero/ze_ddi.h", "libze-dev", "the software NPU"),
     Wanted("/usr/include/va/va_backend.h", "libva-dev", "the software VA-API driver"),
+)
+
+# PyGObject and pycairo come as sources.
+TO_BUILD_PYGOBJECT = tuple(
+    Wanted(path, package, "samebytes-gstreamer, as PyGObject is built when pip installs it")
+    for path, package in (
+        ("/usr/bin/gcc", "gcc"),
+        ("/usr/bin/pkg-config", "pkg-config"),
+        (f"{_LIBRARIES}/pkgconfig/gobject-introspection-1.0.pc", "libgirepository1.0-dev"),
+        (f"{_LIBRARIES}/pkgconfig/cairo.pc", "libcairo2-dev"),
+        # Debian's own Python has it apart; others bring it.
+        (f"{sysconfig.get_path('include')}/Python.h", "python3-dev"),
+    )
 )
 
 _WANTED = (
@@ -87,25 +99,8 @@ _WANTED = (
     Wanted("/usr/share/seabios/bios-256k.bin", "seabios", "the DMA-BUF lab"),
     Wanted("/usr/bin/busybox", "busybox-static", "the DMA-BUF lab"),
     Wanted("/sbin/modprobe", "kmod", "the DMA-BUF lab"),
+    *TO_BUILD_PYGOBJECT,
 )
-
-
-def to_build_pygobject(*, new_girepository: bool | None = None) -> tuple[Wanted, ...]:
-    """The packages needed to build PyGObject and pycairo, which come as sources.
-
-    They are for the girepository that this system has or can have, or for the one that is chosen.
-    """
-    return tuple(
-        Wanted(path, package, "samebytes-gstreamer, as PyGObject is built when pip installs it")
-        for path, package in (
-            ("/usr/bin/gcc", "gcc"),
-            ("/usr/bin/pkg-config", "pkg-config"),
-            girepository.wanted(new=new_girepository),
-            (f"{_LIBRARIES}/pkgconfig/cairo.pc", "libcairo2-dev"),
-            # Debian's own Python has it apart; others bring it.
-            (f"{sysconfig.get_path('include')}/Python.h", "python3-dev"),
-        )
-    )
 
 
 def prepare_system(already_missing: Sequence[str] = ()) -> list[str]:
@@ -134,9 +129,9 @@ def prepare_system(already_missing: Sequence[str] = ()) -> list[str]:
     return _packages(missing)
 
 
-def advised_packages(*, new_girepository: bool | None = None) -> tuple[str, ...]:
-    """All Debian packages that a set-up for the tests names: here, or with the one or the other."""
-    return tuple(_packages(_wanted(new_girepository=new_girepository)))
+def advised_packages() -> tuple[str, ...]:
+    """All Debian packages that a set-up for the tests names."""
+    return tuple(_packages(_WANTED))
 
 
 def apt_command(missing: Iterable[Wanted]) -> str:
@@ -147,13 +142,8 @@ def apt_command(missing: Iterable[Wanted]) -> str:
     )
 
 
-def _wanted(*, new_girepository: bool | None = None) -> tuple[Wanted, ...]:
-    return *_WANTED, *to_build_pygobject(new_girepository=new_girepository)
-
-
 def _missing() -> list[Wanted]:
-    # Asked each time: what is installed, or in apt's lists, may choose another girepository.
-    return [wanted for wanted in _wanted() if wanted.missing]
+    return [wanted for wanted in _WANTED if wanted.missing]
 
 
 def _uses(missing: Iterable[Wanted]) -> str:

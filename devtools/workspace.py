@@ -5,11 +5,9 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from devtools import girepository
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,8 +18,7 @@ _GENERATED = {"build", "dist", "node_modules", "__pycache__"}
 class Distribution:
     """One distribution of the workspace.
 
-    `extras` are those that its tests need, and `extras_here` gives those that they need beside them
-    on this system. `alone_with` names the distributions whose wheels
+    `extras` are those that its tests need. `alone_with` names the distributions whose wheels
     are installed too when it is tested alone: the core always is, and more only where without
     them there would be nothing to test. `devices` are the software devices that its tests run
     on (`pytest --softdevices=`). `brings` are the modules that come with it and not with
@@ -31,7 +28,6 @@ class Distribution:
     name: str
     folder: str
     extras: tuple[str, ...] = ()
-    extras_here: Callable[[], tuple[str, ...]] = tuple
     alone_with: tuple[str, ...] = ()
     devices: tuple[str, ...] = ()
     brings: tuple[str, ...] = ()
@@ -44,13 +40,7 @@ class Distribution:
     @property
     def requirement_suffix(self) -> str:
         """Its extras as pip spells them: `[a,b]`, or nothing."""
-        extras = self.all_extras
-        return f"[{','.join(extras)}]" if extras else ""
-
-    @property
-    def all_extras(self) -> tuple[str, ...]:
-        """All that its tests need on this system."""
-        return (*self.extras, *self.extras_here())
+        return f"[{','.join(self.extras)}]" if self.extras else ""
 
 
 _BACKENDS = ("samebytes-ffmpeg", "samebytes-opencv", "samebytes-openvino")
@@ -106,7 +96,8 @@ DISTRIBUTIONS = (
     Distribution(
         "samebytes-gstreamer",
         "contrib/gstreamer",
-        extras_here=girepository.extras,
+        # Debian 12 has girepository 1.0 alone, Debian 13 both: tests are run on what both have.
+        extras=("girepository1",),
         alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-gpu-opencl", _SOFTDEVICES),
         devices=("gpu", "vaapi"),
         brings=("samebytes_gstreamer", "gi"),

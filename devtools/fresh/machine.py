@@ -10,8 +10,6 @@ from devtools.system import advised_packages
 HOST = "host"
 USERS = ("root", "ordinary")
 
-# They have girepository 1.0 alone.
-_OLD_SUITES = ("bullseye", "bookworm")
 # What each has beside git, make, python3 and pip; the later have what the earlier have.
 _ADDED = {
     "bare": (),
@@ -41,7 +39,7 @@ class Machine:
         levels = LEVELS[: LEVELS.index(self.level) + 1]
         added = [package for level in levels for package in _ADDED[level]]
         if self.level == "advised":
-            added += advised_packages(new_girepository=self.suite not in _OLD_SUITES)
+            added += advised_packages()
         return added
 
 

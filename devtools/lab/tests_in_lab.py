@@ -10,7 +10,7 @@ from devtools.lab.buffers import live_buffers
 from devtools.lab.kernel import get_kernel
 from devtools.lab.machine import RESULTS, Ended, Size, boot
 from devtools.lab.tools import find_tools
-from devtools.results import Crash, Result, summary
+from devtools.results import Result, summary
 from devtools.venv import PYTHON
 from devtools.workspace import ROOT, source_files
 
@@ -36,14 +36,13 @@ def lab(
     command: list[str | Path] = [
         *(PYTHON, "-m", "pytest", "-p", "no:cacheprovider"),
         *("-p", "devtools.lab.pytest_plugin", f"--leftovers={RESULTS / 'leftovers'}"),
-        *("-p", "samebytes_crash", f"--junitxml={RESULTS / 'junit.xml'}"),
+        f"--junitxml={RESULTS / 'junit.xml'}",
         *pytest_run.options(strict=strict, may_miss=may_miss),
         *chosen(arguments),
     ]
     print(f"in a guest with Linux {kernel.release} $ {shlex.join(map(str, command))}", flush=True)
-    environment = pytest_run.environment(_crash(RESULTS))
     with boot(
-        tools, kernel, command, cwd=ROOT, environment=environment, size=size,
+        tools, kernel, command, cwd=ROOT, environment=pytest_run.ENVIRONMENT, size=size,
         accelerator=accelerator,
     ) as ended:  # fmt: skip
         return judged(ended, size)
@@ -79,17 +78,13 @@ def judged(ended: Ended, size: Size) -> Result:
     if ended.status is None:
         print(ended.console)
         return Result("lab", False, "the guest ended without a status; its console is above")
-    text = summary(ended.folder / "junit.xml", ended.status, _crash(ended.folder))
+    text = summary(ended.folder / "junit.xml", ended.status)
     left = leftovers(ended.folder)
     for line in left:
         print(f"left over: {line}")
     if left:
         text += f"; {len(left)} DMA-BUFs left over: {'; '.join(left)}"
     return Result("lab", ended.status == 0 and not left, text)
-
-
-def _crash(folder: Path) -> Crash:
-    return Crash(folder / "test", folder / "stacks")
 
 
 def leftovers(folder: Path) -> list[str]:

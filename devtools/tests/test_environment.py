@@ -80,9 +80,7 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     monkeypatch.setattr(environment, "prepare_system", recorder.prepare_system)
     monkeypatch.setattr(pip, "install", recorder.install)
     monkeypatch.setattr(pip, "LOG", tmp_path / "set-up.log")
-    monkeypatch.setattr(
-        parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: (here(tmp_path),)}
-    )
+    monkeypatch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": (here(tmp_path),)})
     return recorder
 
 
@@ -174,7 +172,7 @@ def test_without_its_headers_nothing_is_built(
 ) -> None:
     header = tmp_path / "header.pc"
     wanted = Wanted(str(header), "libheader-dev", "tests")
-    monkeypatch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: (wanted,)})
+    monkeypatch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": (wanted,)})
     prepare()
     reason = why_left_out("samebytes-gstreamer")
     assert reason is not None
@@ -208,7 +206,7 @@ def test_what_was_built_stays_without_its_headers(recorder: Recorder, tmp_path: 
     header.touch()
     with pytest.MonkeyPatch.context() as patch:
         wanted = (Wanted(str(header), "libheader-dev", "tests"),)
-        patch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": lambda: wanted})
+        patch.setattr(parts, "_COMPILES_OTHERS", {"samebytes-gstreamer": wanted})
         prepare()
         header.unlink()
         recorder.forget()

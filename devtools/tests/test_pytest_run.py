@@ -10,7 +10,6 @@ import pytest
 import samebytes.testing
 from devtools import pytest_run
 from devtools.pytest_run import on
-from devtools.results import Crash
 from devtools.workspace import ROOT, SOFTDEVICES
 
 
@@ -55,4 +54,4 @@ def test_processes_of_tests_compile_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(pytest_run, "run", run)
     pytest_run.pytest_run("some", Path("python"), [], strict=False)
     assert "PYTHONDONTWRITEBYTECODE" not in given
-    assert given.keys() >= pytest_run.environment(Crash(Path(), Path())).keys()
+    assert given.keys() >= pytest_run.ENVIRONMENT.keys()

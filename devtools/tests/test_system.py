@@ -27,7 +27,7 @@ def apt(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
 
 
 def want(monkeypatch: pytest.MonkeyPatch, *wanted: Wanted) -> None:
-    monkeypatch.setattr(system, "_wanted", lambda: wanted)
+    monkeypatch.setattr(system, "_WANTED", wanted)
 
 
 def test_nothing_is_asked_where_all_is_there(
