@@ -1,45 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of this repository that no linter knows."""
+"""Rules of this repository that no linter knows.
+
+Most of them are expressions that no line of some files may have. Locks of the standard
+library are refused by ruff (TID251, in pyproject.toml).
+"""
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from devtools.openings import complaints_about_openings
-from devtools.wording import complaints_about_words
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
-# Also in the scripts that tests run, which are strings.
-_ANY_CHILD = re.compile(r"\bos\.(wait3?\(|waitpid\(-1|wait4\(-1|waitid\(os\.P_ALL)")
-# nohup, and a shell for what it starts in the background, ignore some of these.
-_NOT_ATOMIC = re.compile(r"\b(list|tuple)\((self\.)?_[\w.]*\.items\(\)\)")
-_MAY_BE_IGNORED = re.compile(r"\bsignal\.SIG(HUP|INT|QUIT|TERM)\b|\bkill -(HUP|INT|QUIT|TERM)\b")
-_DEFAULT_SIGNALS = "default_signals"
-# A forked child inherits these locked, and a finalizer cannot take some of them again. Until Python
-# 3.12, a cached_property has one.
-_LOCKS = frozenset(
-    [
-        "_thread.RLock",
-        "_thread.allocate_lock",
-        "functools.cached_property",
-        "multiprocessing.Lock",
-        "multiprocessing.RLock",
-        "queue.LifoQueue",
-        "queue.PriorityQueue",
-        "queue.Queue",
-        "threading.BoundedSemaphore",
-        "threading.Event",
-        "threading.Lock",
-        "threading.RLock",
-        "threading.Semaphore",
-    ]
-)
-_LOCKS_OF_THE_CORE = Path("sdk/src/samebytes/_core/owner/locks.py")
 # It uses nothing of samebytes.
 _WITHOUT_THE_CORE = "samebytes_softdevices"
-_INSTALLS_OURS = re.compile(r"pip install (?:-[\w-]+ )*[\\\"']*samebytes")
 # What docs/reference/plugin-api.md lists for subclasses.
 _OF_SUBCLASSES = frozenset(
     [
@@ -68,73 +45,144 @@ _BY_POSITION = (
 _OBJECTS = re.compile(r"(Tensor|Frame|tensor_class|frame_class)$")
 # Of both: native, context, owner, parent, readonly.
 _POSITIONAL = 5
-_SPDX = "# SPDX-License-Identifier: Apache-2.0"
+_LICENCE = re.compile(r"(#!.*\n)?# SPDX-License-Identifier: Apache-2\.0$", re.MULTILINE)
+_DEFAULT_SIGNALS = "default_signals"
+# These have the phrases in order to find them, or quote what was once released.
+_QUOTES_PHRASES = ("CHANGELOG.md", "devtools/house_rules.py", "devtools/tests/test_house_rules.py")
+
+
+class LineRule(NamedTuple):
+    """What no line of some files may have.
+
+    Attributes:
+        pattern: an expression for it.
+        instead: why not, or what to write.
+        of: true for the files of the rule, by their paths below the root.
+        unless: a word that says, anywhere in a file, that it may have it.
+    """
+
+    pattern: str
+    instead: str
+    of: Callable[[Path], bool]
+    unless: str = "\0"
+
+
+def _is_python(path: Path) -> bool:
+    return path.suffix == ".py"
+
+
+def _is_test(path: Path) -> bool:
+    return path.name.startswith("test_") and _is_python(path)
+
+
+def _is_source(path: Path, but: tuple[str, ...] = ()) -> bool:
+    """True if a file is part of a distribution, and neither one of `but` nor in one of them."""
+    inside = "src" in path.parts and _is_python(path)
+    return inside and not any(path.is_relative_to(each) for each in but)
+
+
+def _is_of_the_product(path: Path) -> bool:
+    return _is_source(path, ("contrib/softdevices",))
+
+
+def _is_prose(path: Path) -> bool:
+    return path.as_posix() not in _QUOTES_PHRASES
+
+
+_RULES = (
+    LineRule(
+        # Libraries have children of their own (openvino's telemetry is one). Scripts that tests
+        # run, which are strings, are read too.
+        r"\bos\.(wait3?\(|waitpid\(-1|wait4\(-1|waitid\(os\.P_ALL)",
+        "it may get a library's child: os.waitpid(child, ...)",
+        _is_python,
+    ),
+    LineRule(
+        # nohup, and a shell for what it starts in the background, ignore some of these.
+        r"\bsignal\.SIG(HUP|INT|QUIT|TERM)\b|\bkill -(HUP|INT|QUIT|TERM)\b",
+        f"it may be ignored here; use the fixture {_DEFAULT_SIGNALS}",
+        _is_test,
+        unless=_DEFAULT_SIGNALS,
+    ),
+    LineRule(
+        # It makes tuples, and the garbage collector may run at each.
+        r"\b(list|tuple)\((self\.)?_[\w.]*\.items\(\)\)",
+        "it fails if a finalizer changes the table: use copy().items()",
+        _is_of_the_product,
+    ),
+    LineRule(
+        r"\bCondition\(\)",
+        "a Condition without a lock of the core's: use samebytes.plugins.Lock",
+        _is_of_the_product,
+    ),
+    LineRule(
+        # The core makes such commands work until the packages are published, but not here.
+        r"pip install (?:-[\w-]+ )*[\\\"']*samebytes",
+        "this command does not work until the packages are published",
+        lambda path: _is_source(path) and path.is_relative_to("contrib/softdevices"),
+    ),
+    LineRule(
+        r"^( {4})?def __getattr__\((?!self\b)",
+        "a module's own __getattr__: use samebytes.plugins.lazy_exports",
+        lambda path: _is_source(path, _OWN_GETATTR),
+    ),
+)
+# Phrases that this project once used and that are not plain English, in names too.
+# "there is no device" and "is no longer open" are fine.
+_USUAL = "longer|more|such|other|reason|failure|larger"
+_PHRASES = tuple(
+    LineRule(pattern, f"write {instead}", _is_prose)
+    for pattern, instead in (
+        (rf"(?<!here )\b(is|are|was|were) no (?!({_USUAL})\b)(?=\w)", '"is not a ..."'),
+        (r"\b(is|are|was|were) no more\b(?! than)", '"is gone" or "no longer ..."'),
+        (r"\bcame along\b", '"received"'),
+        (r"\banew\b", '"again" or "new"'),
+        (r"\bfor ever\b", '"forever"'),
+        (r"\blet(s|ting)? go (of|at)\b|\b(is|are|was|were|been) let go\b", '"release" or "drop"'),
+        (r"\bmend(s|ed|ing)\b|\bto mend\b", '"fix"'),
+        (r"\b(tells|told)\b(?!.*\bapart\b)", '"report", "say" or "pass"'),
+        (r"\bstrangers?\b", '"another process", "an untrusted sender"'),
+    )
+)
+_SUFFIXES = (".py", ".md", ".c", ".h", ".tmpl")
 
 
 def complaints() -> list[str]:
     """Every broken rule in the repository, as `path:line: what is wrong`."""
-    of_code = [
-        f"{path.relative_to(ROOT)}:{complaint}"
-        for path in source_files(".py")
-        for complaint in _check(path)
-    ]
-    return [*of_code, *complaints_about_words(), *complaints_about_openings()]
+    found = []
+    for file in source_files(*_SUFFIXES):
+        path, text = file.relative_to(ROOT), file.read_text()
+        found += [f"{path}:{complaint}" for complaint in check_lines(path, text)]
+        if _is_python(path):
+            found += [f"{path}:{complaint}" for complaint in _check(path, text)]
+    return [*found, *complaints_about_openings()]
 
 
-def _check(path: Path) -> list[str]:
-    text = path.read_text()
-    owner = next((_package(d.name) for d in DISTRIBUTIONS if path.is_relative_to(d.path)), None)
-    of_tests = path.name.startswith("test_")
-    return [
-        *check_licence(text),
-        *check_imports(text, owner),
-        *(() if "tests" in path.parts else check_attributes(text, owner, _private_attributes())),
-        *check_waits(text),
-        *(check_signals(text) if of_tests else ()),
-        *(check_locks(text) if _has_our_locks(path, owner) else ()),
-        *(check_snapshots(text) if _has_our_locks(path, owner) else ()),
-        *(check_commands(text) if owner == _WITHOUT_THE_CORE and _is_source(path, ()) else ()),
-        *(check_lazy_names(text) if _is_source(path, _OWN_GETATTR) else ()),
-        *(check_constructors(text) if _is_source(path, _BY_POSITION) else ()),
-    ]
+def check_lines(path: Path, text: str) -> Iterator[str]:
+    """The lines of one file that break a rule about lines, as `line: what to write`."""
+    for rules, words in ((_RULES, text), (_PHRASES, text.replace("_", " "))):
+        for rule in rules:
+            if rule.of(path) and rule.unless not in text:
+                for found in re.finditer(rule.pattern, words, re.MULTILINE):
+                    number = words.count("\n", 0, found.start()) + 1
+                    yield f"{number}: {found[0].strip()!r}: {rule.instead}"
 
 
-def _is_source(path: Path, but: tuple[str, ...]) -> bool:
-    """True if a file is part of a distribution, and neither one of `but` nor in one of them."""
-    inside = path.relative_to(ROOT)
-    return "src" in inside.parts and not any(inside.is_relative_to(each) for each in but)
+def _check(path: Path, text: str) -> Iterator[str]:
+    file = ROOT / path
+    owner = next((_package(d.name) for d in DISTRIBUTIONS if file.is_relative_to(d.path)), None)
+    yield from check_licence(text)
+    yield from check_imports(text, owner)
+    if "tests" not in path.parts:
+        yield from check_attributes(text, owner, _private_attributes())
+    if _is_source(path, _BY_POSITION):
+        yield from check_constructors(text)
 
 
-def _has_our_locks(path: Path, owner: str | None) -> bool:
-    """True if a file is part of what users run, other than the module that makes the locks."""
-    return (
-        owner not in (None, _WITHOUT_THE_CORE)
-        and "src" in path.relative_to(ROOT).parts
-        and path != ROOT / _LOCKS_OF_THE_CORE
-    )
-
-
-def check_licence(text: str) -> list[str]:
+def check_licence(text: str) -> Iterator[str]:
     """The licence line comes first, or right after a `#!` line."""
-    lines = text.splitlines()
-    if lines and lines[0].startswith("#!"):
-        del lines[0]
-    if lines and lines[0] == _SPDX:
-        return []
-    return [f"1: the first line must be `{_SPDX}`"]
-
-
-def check_waits(text: str) -> list[str]:
-    """A child is waited for by its number.
-
-    Libraries have children of their own (openvino's telemetry is one), and whoever waits for any
-    child gets theirs.
-    """
-    return [
-        f"{number}: os.{found[1]} may get a library's child: os.waitpid(child, ...)"
-        for number, line in enumerate(text.splitlines(), 1)
-        for found in _ANY_CHILD.finditer(line)
-    ]
+    if not _LICENCE.match(text):
+        yield "1: the first line must be `# SPDX-License-Identifier: Apache-2.0`"
 
 
 def check_imports(text: str, owner: str | None) -> list[str]:
@@ -176,63 +224,6 @@ def check_attributes(
     return complaints
 
 
-def check_locks(text: str) -> list[str]:
-    """Every lock is made by the core: reentrant, and free in a forked child.
-
-    A threading.Condition gets one of them as its argument.
-    """
-    found = [(line, name) for line, name in _imports(text) if name in _LOCKS]
-    for node in ast.walk(ast.parse(text)):
-        name = _dotted(node)
-        if name in _LOCKS:
-            found.append((node.lineno, name))  # type: ignore[attr-defined]  # it is an expression
-        elif isinstance(node, ast.Call) and not (node.args or node.keywords):
-            called = _dotted(node.func).rpartition(".")[2]
-            if called == "Condition":
-                found.append((node.lineno, "a Condition without a lock of the core's"))
-    return [f"{line}: {name}: use samebytes.plugins.Lock or KeyLocks" for line, name in found]
-
-
-def check_snapshots(text: str) -> list[str]:
-    """A table that finalizers change is copied in one step.
-
-    `list(table.items())` makes tuples, and the garbage collector may run at each.
-    """
-    return [
-        f"{number}: list(items()) fails if a finalizer changes the table: use copy().items()"
-        for number, line in enumerate(text.splitlines(), 1)
-        if _NOT_ATOMIC.search(line)
-    ]
-
-
-def check_commands(text: str) -> list[str]:
-    """What uses nothing of samebytes names no package of ours in a command that installs it.
-
-    The core makes such commands work until the packages are published, and sees these nowhere.
-    """
-    return [
-        f"{number}: this command does not work until the packages are published"
-        for number, line in enumerate(text.splitlines(), 1)
-        if _INSTALLS_OURS.search(line)
-    ]
-
-
-def check_lazy_names(text: str) -> list[str]:
-    """A package imports its modules late by `lazy_exports`, not by a `__getattr__` of its own."""
-    return [
-        f"{node.lineno}: a module's own __getattr__: use samebytes.plugins.lazy_exports"
-        for node in _at_module_level(ast.parse(text).body)
-        if isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
-    ]
-
-
-def _at_module_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        yield node
-        if isinstance(node, ast.If):
-            yield from _at_module_level([*node.body, *node.orelse])
-
-
 def check_constructors(text: str) -> list[str]:
     """Tensors and frames are made by `borrowed` and `owned`, which say whose the memory is.
 
@@ -253,26 +244,6 @@ def check_constructors(text: str) -> list[str]:
                     f"{node.lineno}: {called}() by position: use borrowed() or owned()"
                 )
     return complaints
-
-
-def _dotted(node: ast.AST) -> str:
-    """The expression `a.b` as a string; "" for any other."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return f"{node.value.id}.{node.attr}"
-    return ""
-
-
-def check_signals(text: str) -> list[str]:
-    """A test that uses a signal which the caller may ignore sets what it does."""
-    if _DEFAULT_SIGNALS in text:
-        return []
-    return [
-        f"{number}: {found[0]} may be ignored here; use the fixture {_DEFAULT_SIGNALS}"
-        for number, line in enumerate(text.splitlines(), start=1)
-        if (found := _MAY_BE_IGNORED.search(line))
-    ]
 
 
 def _imports(text: str) -> list[tuple[int, str]]:
