@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -16,9 +17,13 @@ import pytest
 import samebytes as sb
 from samebytes.errors import MissingDependencyError, SamebytesError
 from samebytes.testing import missing_device
+from samebytes_ffmpeg._avutil import PYAV
+from samebytes_ffmpeg._avutil_abi import AVBufferRef
 from samebytes_ffmpeg._hardware.libavcodec import libavcodec_of
 from samebytes_ffmpeg._hardware.libraries import library_for, system_library
+from samebytes_ffmpeg._libavutil import Libavutil
 from samebytes_ffmpeg._loans import held_count
+from samebytes_ffmpeg._pyav import frame_address
 from samebytes_ffmpeg._reference import references_held
 
 _PYAV_MAJOR = int(av.__version__.partition(".")[0])
@@ -137,6 +142,24 @@ def lent() -> Callable[[], int]:
 def references() -> Callable[[], int]:
     """How many references to FFmpeg's buffers are held."""
     return references_held
+
+
+@pytest.fixture
+def avutil() -> Libavutil:
+    """PyAV's own libavutil, to ask FFmpeg itself."""
+    return PYAV
+
+
+@pytest.fixture
+def av_frame() -> Callable[[Any], Any]:
+    """Give the AVFrame of a frame of PyAV, whose fields can be read and set to any value."""
+    return lambda native: PYAV.AVFrame.from_address(frame_address(native))
+
+
+@pytest.fixture
+def buffers() -> Callable[[Any], list[Any]]:
+    """Give each AVBufferRef that an AVFrame has, in its order."""
+    return lambda frame: [AVBufferRef.from_address(address) for address in frame.buf if address]
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ cannot be seen without a look at each buffer for each frame. `whole_rows` takes 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import av
@@ -17,9 +18,6 @@ import pytest
 import samebytes
 from samebytes.errors import SamebytesError
 from samebytes.plugins import data_address
-from samebytes_ffmpeg import _avutil_abi
-from samebytes_ffmpeg._avutil import PYAV
-from samebytes_ffmpeg._pyav import frame_address
 
 _UNKNOWN = 2**31 - 1
 _CORRUPT: list[tuple[str, int | None, int]] = [
@@ -33,26 +31,27 @@ _CORRUPT: list[tuple[str, int | None, int]] = [
 ]  # fmt: skip
 
 
-def _buffers(frame: Any) -> list[tuple[int, int]]:
-    found = [_avutil_abi.AVBufferRef.from_address(ref) for ref in frame.buf if ref]
-    return [(ref.data, ref.data + ref.size) for ref in found]
-
-
-def _is_in(array: Any, buffers: list[tuple[int, int]]) -> bool:
+def _is_in(array: Any, ranges: list[tuple[int, int]]) -> bool:
     start, end = data_address(array), data_address(array)
     for extent, stride in zip(array.shape, array.strides, strict=True):
         reach = (extent - 1) * stride
         start, end = start + min(reach, 0), end + max(reach, 0)
-    return not array.size or any(low <= start and end < high for low, high in buffers)
+    return not array.size or any(low <= start and end < high for low, high in ranges)
 
 
 @pytest.mark.parametrize(("field", "index", "value"), _CORRUPT)
-def test_a_field_that_makes_no_sense(field: str, index: int | None, value: int) -> None:
+def test_a_field_that_makes_no_sense(
+    field: str,
+    index: int | None,
+    value: int,
+    av_frame: Callable[[Any], Any],
+    buffers: Callable[[Any], list[Any]],
+) -> None:
     native = av.VideoFrame(64, 48, "yuv420p")
     for plane in native.planes:
         np.frombuffer(memoryview(plane), np.uint8)[:] = 7
-    frame: Any = PYAV.AVFrame.from_address(frame_address(native))
-    buffers = _buffers(frame)
+    frame = av_frame(native)
+    ranges = [(ref.data, ref.data + ref.size) for ref in buffers(frame)]
     raw = ctypes.string_at(ctypes.addressof(frame), ctypes.sizeof(frame))
     try:
         if index is None:
@@ -64,7 +63,7 @@ def test_a_field_that_makes_no_sense(field: str, index: int | None, value: int) 
         except SamebytesError as error:
             assert str(error)  # noqa: PT017 - one of the two ways in which this may end
             return
-        outside = [number for number, a in enumerate(arrays) if not _is_in(a, buffers)]
+        outside = [number for number, a in enumerate(arrays) if not _is_in(a, ranges)]
         shapes = [(array.shape, array.strides) for array in arrays]
         del arrays  # a report of pytest would read them
         assert not outside, f"planes {outside} of {shapes} are outside of their buffers"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from ctypes import byref, c_void_p
 from fractions import Fraction
 from pathlib import Path
@@ -21,8 +22,6 @@ import pytest
 import samebytes as sb
 from samebytes.errors import ClosedError
 from samebytes.testing import assert_steady
-from samebytes_ffmpeg._loans import held_count
-from samebytes_ffmpeg._reference import references_held
 
 
 class Memory:
@@ -43,7 +42,9 @@ _TO_CPU = ("native", "frame", "mapped", "plane", "array", "slice")
 
 @pytest.mark.pyav17
 @pytest.mark.parametrize("order", list(itertools.permutations(_TO_CPU)), ids="-".join)
-def test_ffmpeg_to_cpu_in_every_order_of_drops(order: tuple[str, ...]) -> None:
+def test_ffmpeg_to_cpu_in_every_order_of_drops(
+    order: tuple[str, ...], references: Callable[[], int]
+) -> None:
     held: dict[str, Any] = {"native": av.VideoFrame(64, 48, "yuv420p")}
     held["frame"] = sb.frame(held["native"])
     held["mapped"] = held["frame"].map("cpu", "rw")
@@ -51,21 +52,23 @@ def test_ffmpeg_to_cpu_in_every_order_of_drops(order: tuple[str, ...]) -> None:
     held["array"] = held["plane"].native
     held["slice"] = held["array"][1:5, 3:9]
     held["array"][...] = 21
-    before = references_held()
+    before = references()
     for name in order:
         del held[name]
         _reuse_freed_memory()
         for array in (held.get("array"), held.get("slice")):
             if array is not None:
                 assert (array == 21).all()
-    assert references_held() == before - 1
+    assert references() == before - 1
 
 
 _TO_FFMPEG = ("array", "frame", "mapped", "native", "plane", "back")
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(_TO_FFMPEG)), ids="-".join)
-def test_cpu_to_ffmpeg_in_every_order_of_drops(order: tuple[str, ...]) -> None:
+def test_cpu_to_ffmpeg_in_every_order_of_drops(
+    order: tuple[str, ...], lent: Callable[[], int]
+) -> None:
     held: dict[str, Any] = {}
     held["array"], gone = _tracked((48, 64))
     held["array"][...] = 33
@@ -82,7 +85,7 @@ def test_cpu_to_ffmpeg_in_every_order_of_drops(order: tuple[str, ...]) -> None:
             assert set(bytes(held["plane"])) == {33}
         if "back" in held:
             assert (held["back"] == 33).all()
-    assert held_count() == 0
+    assert lent() == 0
     assert gone() is None
 
 
@@ -117,19 +120,19 @@ def test_arrays_alone_keep_a_decoded_picture(clip: Path) -> None:
 
 
 @pytest.mark.pyav17
-def test_closing_drops_the_reference() -> None:
+def test_closing_drops_the_reference(references: Callable[[], int]) -> None:
     native = av.VideoFrame(64, 48, "nv12")
-    before = references_held()
+    before = references()
     with sb.frame(native).map("cpu") as mapped:
-        assert references_held() == before + 1
+        assert references() == before + 1
         array = mapped.native[0]
     assert mapped.closed
     assert array.shape == (48, 64)
     del array
-    assert references_held() == before
+    assert references() == before
 
 
-def test_cpu_memory_cannot_end_while_ffmpeg_has_it() -> None:
+def test_cpu_memory_cannot_end_while_ffmpeg_has_it(lent: Callable[[], int]) -> None:
     memory = sb.context("cpu").allocate_frame("NV12", 64, 48)
     mapped = memory.map("ffmpeg", "rw")
     kept = mapped.native
@@ -138,7 +141,7 @@ def test_cpu_memory_cannot_end_while_ffmpeg_has_it() -> None:
     assert memory.close() is False
     assert end() is not None
     del kept
-    held_count()
+    lent()
     assert end() is None
 
 
@@ -155,87 +158,88 @@ class TestClosingWhatWasMappedOnTheWay:
             array[...] = 40 + number
         return mapped
 
-    def test_nobody_holds_it(self) -> None:
+    def test_nobody_holds_it(self, lent: Callable[[], int]) -> None:
         with self._mapped("ffmpeg") as mapped:
             assert mapped.planes[0].info.shape == (48, 64)
         assert mapped.closed
-        assert held_count() == 0
+        assert lent() == 0
 
-    def test_somebody_holds_the_frame(self) -> None:
+    def test_somebody_holds_the_frame(self, lent: Callable[[], int]) -> None:
         mapped = self._mapped("ffmpeg")
         native, plane = mapped.native, mapped.planes[1]
         assert mapped.close() is False
         assert (np.asarray(native.planes[1]) == 41).all()
         del native
-        assert held_count() == 0
+        assert lent() == 0
         with pytest.raises(ClosedError):
             plane.info  # noqa: B018
 
-    def test_ffmpeg_holds_the_buffers(self) -> None:
-        from samebytes_ffmpeg._avutil import PYAV
-        from samebytes_ffmpeg._pyav import frame_address
-
+    def test_ffmpeg_holds_the_buffers(self, lent: Callable[[], int], avutil: Any) -> None:
         mapped = self._mapped("ffmpeg")
-        other = c_void_p(PYAV.frame_clone(frame_address(mapped.native)))
+        other = c_void_p(avutil.frame_clone(mapped.handle("av_frame")))
         assert mapped.close() is False
-        assert held_count() > 0
-        PYAV.frame_free(byref(other))
-        assert held_count() == 0
+        assert lent() > 0
+        avutil.frame_free(byref(other))
+        assert lent() == 0
 
-    def test_an_array_holds_the_bytes(self) -> None:
+    def test_an_array_holds_the_bytes(self, lent: Callable[[], int]) -> None:
         mapped = self._mapped("ffmpeg")
         array = mapped.map("cpu").native[1][3:]
         assert mapped.close() is False
         assert (array == 41).all()
         del array
-        assert held_count() == 0
+        assert lent() == 0
 
-    def test_only_a_storage_is_held(self) -> None:
+    def test_only_a_storage_is_held(self, lent: Callable[[], int]) -> None:
         mapped = self._mapped("ffmpeg")
         storage = mapped.storage
         assert mapped.close() is False
         assert (np.asarray(storage)[:64] == 40).all()
         del storage
-        assert held_count() == 0
+        assert lent() == 0
 
 
-def test_an_encoder_keeps_what_it_was_given() -> None:
+def test_an_encoder_keeps_what_it_was_given(lent: Callable[[], int]) -> None:
     """png with frame threads refers to its input until a thread has encoded it."""
     codec = av.CodecContext.create("png", "w")
     codec.width, codec.height, codec.pix_fmt = 64, 48, "gray"
     codec.time_base = Fraction(1, 30)
     codec.thread_type, codec.thread_count = "FRAME", 2
-    lent, packets = [], []
+    given, packets = [], []
     for number in range(8):
         array, gone = _tracked((48, 64))
         array[...] = number * 20
         frame = sb.frame(array, format="GRAY8")
         frame.meta.pts = number
         packets += codec.encode(frame.map("ffmpeg").native)
-        lent.append(gone)
+        given.append(gone)
         del array, frame
     packets += codec.encode(None)
     decoder = av.CodecContext.create("png", "r")
     pictures = [f for p in packets for f in decoder.decode(p)]
     assert [int(p.to_ndarray().mean()) for p in pictures] == [n * 20 for n in range(8)]
     del codec
-    assert held_count() == 0
-    assert not any(ref() is not None for ref in lent)
+    assert lent() == 0
+    assert not any(ref() is not None for ref in given)
 
 
-def test_a_long_list_is_given_back_although_few_calls_can_be_pending() -> None:
+def test_a_long_list_is_given_back_although_few_calls_can_be_pending(
+    lent: Callable[[], int],
+) -> None:
     tracked = [_tracked((8, 8)) for _ in range(700)]
     gone = [ref for _, ref in tracked]
     natives = [sb.frame(a, format="GRAY8").map("ffmpeg").native for a, _ in tracked]
-    assert held_count() == 700
+    assert lent() == 700
     del tracked
     natives.clear()
-    assert held_count() == 0
+    assert lent() == 0
     assert not any(ref() is not None for ref in gone)
 
 
 @pytest.mark.together
-def test_ten_thousand_mappings_leave_nothing() -> None:
+def test_ten_thousand_mappings_leave_nothing(
+    references: Callable[[], int], lent: Callable[[], int]
+) -> None:
     native = av.VideoFrame(320, 240, "yuv420p")
     frame = sb.frame(native)
     array = np.zeros((240, 320, 3), np.uint8)
@@ -246,7 +250,7 @@ def test_ten_thousand_mappings_leave_nothing() -> None:
         memory.map("ffmpeg", "rw").map("cpu")
 
     def counts() -> dict[str, int]:
-        return {"references": references_held(), "held": held_count()}
+        return {"references": references(), "held": lent()}
 
     assert_steady(both_ways, counts=counts)  # one lost frame in ten would be 100 MB
 

@@ -7,6 +7,7 @@ FFmpeg's own functions say what each number is called.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import av
@@ -23,8 +24,9 @@ from samebytes.formats import (
     COLOR_TRANSFERS,
     AudioInfo,
 )
-from samebytes_ffmpeg._avutil import PYAV, AVFrame
-from samebytes_ffmpeg._pyav import frame_address
+
+NumberOn = Callable[[Any, str], int]
+NameByFFmpeg = Callable[[str, int], str | None]
 
 # key of the metadata: field of AVFrame, FFmpeg's function for names, the core's table, how much
 # FFmpeg's numbers are above H.273's, and the number of "not specified".
@@ -40,28 +42,35 @@ SYNONYMS = {"tv": "limited", "pc": "full"}
 EACH = [(key, name) for key, (_, _, table, _, _) in FIELDS.items() for name in table]
 
 
-def marked(key: str, number: int, name: str = "yuv420p") -> Any:
-    native = av.VideoFrame(64, 48, name)
-    setattr(AVFrame.from_address(frame_address(native)), FIELDS[key][0], number)
-    return native
+@pytest.fixture
+def number_on(av_frame: Callable[[Any], Any]) -> NumberOn:
+    """Give the number of a property that a frame of PyAV has."""
+    return lambda native, key: int(getattr(av_frame(native), FIELDS[key][0]))
 
 
-def number_on(native: Any, key: str) -> int:
-    return int(getattr(AVFrame.from_address(frame_address(native)), FIELDS[key][0]))
+@pytest.fixture
+def name_by_ffmpeg(avutil: Any) -> NameByFFmpeg:
+    """Give FFmpeg's own name of a number."""
 
+    def name(key: str, number: int) -> str | None:
+        text = avutil.quick(FIELDS[key][1], ctypes.c_char_p, ctypes.c_int)(number)
+        return None if text is None else SYNONYMS.get(text.decode(), text.decode())
 
-def name_by_ffmpeg(key: str, number: int) -> str | None:
-    function = PYAV.quick(FIELDS[key][1], ctypes.c_char_p, ctypes.c_int)
-    text = function(number)
-    return None if text is None else SYNONYMS.get(text.decode(), text.decode())
+    return name
 
 
 @pytest.mark.parametrize("key", FIELDS)
-def test_each_number_of_ffmpeg(key: str) -> None:
+def test_each_number_of_ffmpeg(
+    key: str,
+    av_frame: Callable[[Any], Any],
+    number_on: NumberOn,
+    name_by_ffmpeg: NameByFFmpeg,
+) -> None:
     """A number that H.273 has not assigned yet has no entry, and stays on the way to FFmpeg."""
     unspecified, table = FIELDS[key][4], FIELDS[key][2]
     for number in (*range(32), 255, 256, 300):
-        native = marked(key, number)
+        native = av.VideoFrame(64, 48, "yuv420p")
+        setattr(av_frame(native), FIELDS[key][0], number)
         frame = sb.frame(native)
         found = frame.metadata.get(key)
         if number == unspecified or found is None:
@@ -77,7 +86,9 @@ def test_each_number_of_ffmpeg(key: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "name"), EACH)
-def test_each_name_onto_a_frame_of_ffmpeg(key: str, name: str) -> None:
+def test_each_name_onto_a_frame_of_ffmpeg(
+    key: str, name: str, number_on: NumberOn, name_by_ffmpeg: NameByFFmpeg
+) -> None:
     frame = sb.context("cpu").allocate_frame("I420", 64, 48)
     frame.metadata[key] = name
     native = frame.map("ffmpeg").native

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from ctypes import sizeof
 from typing import Any
 
@@ -14,10 +15,6 @@ import samebytes as sb
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import Refused
 from samebytes_ffmpeg import whole_rows
-from samebytes_ffmpeg._avutil import AVFrame
-from samebytes_ffmpeg._avutil_abi import AVBufferRef
-from samebytes_ffmpeg._pyav import frame_address
-from samebytes_ffmpeg._reference import references_held
 
 pytestmark = pytest.mark.pyav17
 
@@ -38,7 +35,7 @@ def test_rows(format_: str, size: tuple[int, int]) -> None:
         assert memoryview(plane)[-1] == 3
 
 
-def test_they_outlive_the_frame() -> None:
+def test_they_outlive_the_frame(references: Callable[[], int]) -> None:
     native = av.VideoFrame(318, 238, "yuv420p")
     rows = [rows for rows, _ in whole_rows(native)]
     for seed, array in enumerate(rows):
@@ -52,25 +49,29 @@ def test_they_outlive_the_frame() -> None:
             array[...] = 200
     assert [array.min() for array in rows] == [array.max() for array in rows] == [1, 2, 3]
     del rows, array, others, other
-    assert references_held() == 0
+    assert references() == 0
 
 
-def frame(native: av.VideoFrame) -> Any:
-    return AVFrame.from_address(frame_address(native))
+@pytest.fixture
+def first_buffer(
+    av_frame: Callable[[Any], Any], buffers: Callable[[Any], list[Any]]
+) -> Callable[[av.VideoFrame], Any]:
+    """Give the first reference of a frame to a buffer of FFmpeg, whose size can be set."""
+    return lambda native: buffers(av_frame(native))[0]
 
 
-def test_images_stored_bottom_up() -> None:
+def test_images_stored_bottom_up(av_frame: Callable[[Any], Any]) -> None:
     native = av.VideoFrame(64, 32, "gray")
-    there = frame(native)
+    there = av_frame(native)
     there.data[0] += 31 * there.linesize[0]
     there.linesize[0] *= -1
     with pytest.raises(Refused, match="bottom up"):
         whole_rows(native)
 
 
-def test_rows_that_reach_past_their_buffer() -> None:
+def test_rows_that_reach_past_their_buffer(first_buffer: Callable[[Any], Any]) -> None:
     native = av.VideoFrame(318, 238, "yuv420p")
-    reference = AVBufferRef.from_address(frame(native).buf[0])
+    reference = first_buffer(native)
     size = reference.size
     reference.size = native.planes[2].buffer_ptr - reference.data + 119 * 160 - 1
     try:
@@ -82,10 +83,12 @@ def test_rows_that_reach_past_their_buffer() -> None:
         reference.size = size
 
 
-def test_the_memory_of_an_array_ends_with_its_buffer() -> None:
+def test_the_memory_of_an_array_ends_with_its_buffer(
+    first_buffer: Callable[[Any], Any],
+) -> None:
     """Who maps it further may take whole rows, and would read past the end."""
     native = av.VideoFrame(318, 238, "yuv420p")
-    reference = AVBufferRef.from_address(frame(native).buf[0])
+    reference = first_buffer(native)
     size, rows = reference.size, 119 * 160
     reference.size = native.planes[2].buffer_ptr - reference.data + rows
     try:
