@@ -16,11 +16,11 @@ import pytest
 import samebytes
 from samebytes.errors import MissingDependencyError, UnknownNameError
 from samebytes.testing import missing_device
-from samebytes_vaapi import VAAPIContext
+from samebytes_vaapi import VAAPIContext, _nodes
 from samebytes_vaapi._abi.prototypes import ANSWERS, CALLS
 from samebytes_vaapi._display import NativeDisplay
 from samebytes_vaapi._library import LIBRARY_NAME, Library, load
-from samebytes_vaapi._opening import open_drm
+from samebytes_vaapi._opening import borrow_display, open_drm
 
 NO_DEVICE = missing_device("VAAPI")
 
@@ -125,8 +125,16 @@ class Wrapped:
 
     def __init__(self, node: str) -> None:
         self.functions = WrappedFunctions()
-        self.display: NativeDisplay = open_drm(Library(self.functions), node)
+        self.display = self.open(node)
         self.context = VAAPIContext(self.display)
+
+    def open(self, node: str) -> NativeDisplay:
+        """Open another display on a node, through the same functions."""
+        return open_drm(Library(self.functions), node)
+
+    def borrow(self, owner: object) -> NativeDisplay:
+        """Return the first display as one of the user's, which `owner` terminates."""
+        return borrow_display(Library(self.functions), self.display.pointer, owner)
 
     @staticmethod
     def filled(argument: Any) -> Any:
@@ -145,6 +153,21 @@ def node(context: VAAPIContext) -> str:
     path = context.device.drm_node
     assert path is not None
     return path
+
+
+@pytest.fixture
+def render_nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty folder in place of /dev/dri, and no variable that names a node."""
+    monkeypatch.delenv("SAMEBYTES_VAAPI_DEVICE", raising=False)
+    monkeypatch.setattr(_nodes, "FOLDER", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def sysfs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An empty folder in place of /sys/dev/char, which has each device by its number."""
+    monkeypatch.setattr(_nodes, "SYSTEM", tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -21,8 +21,6 @@ from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectErr
 from samebytes.testing import run_program
 from samebytes_vaapi import VAAPIContext, VAError, _displays, _nodes
 from samebytes_vaapi._abi.structures import VADisplayAttribValSubDevice
-from samebytes_vaapi._library import Library
-from samebytes_vaapi._opening import open_drm
 from samebytes_vaapi._tiles import choose_tile, tiles_of
 
 
@@ -55,27 +53,20 @@ def test_the_environment_names_the_default(
 
 
 @pytest.mark.usefixtures("context")
-def test_the_first_node_with_a_driver(
-    node: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv(_displays.ENVIRONMENT, raising=False)
-    (tmp_path / "renderD129").symlink_to(node)
-    (tmp_path / "renderD130").symlink_to("/dev/zero")
-    monkeypatch.setattr(_nodes, "FOLDER", tmp_path)
+def test_the_first_node_with_a_driver(node: str, render_nodes: Path) -> None:
+    (render_nodes / "renderD129").symlink_to(node)
+    (render_nodes / "renderD130").symlink_to("/dev/zero")
     assert VAAPIContext.open() is samebytes.context("vaapi")
-    assert _nodes.render_nodes() == [str(tmp_path / f"renderD{n}") for n in (129, 130)]
+    assert _nodes.render_nodes() == [str(render_nodes / f"renderD{n}") for n in (129, 130)]
 
 
-def test_the_address_on_the_bus(
-    wrapped: Any, node: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_address_on_the_bus(wrapped: Any, node: str, sysfs: Path, tmp_path: Path) -> None:
     number = Path(node).stat().st_rdev
-    folder = tmp_path / f"{os.major(number)}:{os.minor(number)}"
+    folder = sysfs / f"{os.major(number)}:{os.minor(number)}"
     folder.mkdir()
     (tmp_path / "0000:03:00.0").mkdir()
     (folder / "device").symlink_to(tmp_path / "0000:03:00.0")
-    monkeypatch.setattr(_nodes, "SYSTEM", tmp_path)
-    display = open_drm(Library(wrapped.functions), node)
+    display = wrapped.open(node)
     assert display.device.pci == "0000:03:00.0"
     assert display.device.same(Device("GPU", pci="0000:03:00.0"))
 

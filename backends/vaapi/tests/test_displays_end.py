@@ -15,8 +15,6 @@ import pytest
 from samebytes.errors import ClosedError
 from samebytes.testing import run_program
 from samebytes_vaapi import VAAPIContext
-from samebytes_vaapi._library import Library
-from samebytes_vaapi._opening import borrow_display, open_drm
 
 from .conftest import terminations
 
@@ -46,7 +44,7 @@ def test_terminated_once_after_the_last_holder(wrapped: Any, order: tuple[str, .
 
 def test_closing_ends_it_too(wrapped: Any, no_descriptor_left: Steady, node: str) -> None:
     with no_descriptor_left():
-        display = open_drm(Library(wrapped.functions), node)
+        display = wrapped.open(node)
         context = VAAPIContext(display)
         del display
         frame = context.allocate_frame("NV12", 64, 32)
@@ -66,7 +64,7 @@ def test_a_display_of_the_user_is_never_terminated(wrapped: Any) -> None:
         """Whatever terminates the display."""
 
     pointer, owner = wrapped.display.pointer, Owner()
-    borrowed = borrow_display(Library(wrapped.functions), pointer, owner)
+    borrowed = wrapped.borrow(owner)
     context = VAAPIContext(borrowed)
     assert context.handle("va_display") == pointer
     frame = context.allocate_frame("NV12", 64, 32)

@@ -12,16 +12,13 @@ import pytest
 from samebytes.errors import MissingDependencyError, UnknownNameError
 from samebytes.plugins import advice_to_open
 from samebytes.testing import run_program
-from samebytes_vaapi import VAAPIContext, _displays, _nodes
-from samebytes_vaapi._library import Library, open_library
-from samebytes_vaapi._opening import open_drm
+from samebytes_vaapi import VAAPIContext
 
 from .conftest import terminations
 
 
-def test_without_nodes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(_displays.ENVIRONMENT, raising=False)
-    monkeypatch.setattr(_nodes, "FOLDER", tmp_path)
+@pytest.mark.usefixtures("render_nodes")
+def test_without_nodes() -> None:
     with pytest.raises(MissingDependencyError, match="samebytes-softdevices run --vaapi"):
         VAAPIContext.open()
 
@@ -35,27 +32,39 @@ def test_no_drm_node(tmp_path: Path) -> None:
             VAAPIContext.open(str(path))
 
 
-def test_no_permission(node: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_permission(wrapped: Any, node: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> int:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(MissingDependencyError, match="permission to use") as caught:
-        _nodes.open_node(node)
+        wrapped.open(node)
     assert caught.value.hint == advice_to_open(node)
 
 
-def test_no_library() -> None:
-    with pytest.raises(MissingDependencyError, match="apt install libva2"):
-        open_library("libva.so.2.missing", "libva2")
-
-
-def test_a_library_that_is_too_old() -> None:
-    class Old:
-        """A libva without a single function."""
-
-    with pytest.raises(MissingDependencyError, match=r"libva 2\.1 or later"):
-        Library(Old())
+@pytest.mark.parametrize(
+    ("opened", "said"),
+    [
+        ("real('libva.so.2.missing')", "apt install libva2"),
+        ("object()", "install libva 2.1 or later"),  # a libva without a single function
+    ],
+    ids=["no library", "a library that is too old"],
+)
+def test_what_libva_there_is(opened: str, said: str, node: str) -> None:
+    program = f"""
+        import ctypes
+        from samebytes.errors import MissingDependencyError
+        from samebytes_vaapi import VAAPIContext
+        real = ctypes.CDLL
+        def other(name, *arguments, **named):
+            return {opened} if name == "libva.so.2" else real(name, *arguments, **named)
+        ctypes.CDLL = other
+        try:
+            VAAPIContext.open({node!r})
+        except MissingDependencyError as error:
+            print(error)
+    """
+    assert said in run_program(program)
 
 
 @pytest.mark.usefixtures("device")
@@ -89,19 +98,18 @@ def test_drivers_to_install(
     vendor: int | None,
     package: str,
     monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    sysfs: Path,
 ) -> None:
     """By the vendor that sysfs reports."""
     number = Path(node).stat().st_rdev
-    folder = tmp_path / f"{os.major(number)}:{os.minor(number)}" / "device"
+    folder = sysfs / f"{os.major(number)}:{os.minor(number)}" / "device"
     folder.mkdir(parents=True)
     if vendor is not None:
         (folder / "vendor").write_text(f"{vendor:#x}\n")
-    monkeypatch.setattr(_nodes, "SYSTEM", tmp_path)
     monkeypatch.delenv("LIBVA_DRIVER_NAME", raising=False)
     wrapped.functions.fail("vaInitialize", -1)
     with pytest.raises(MissingDependencyError, match=package):
-        open_drm(Library(wrapped.functions), node)
+        wrapped.open(node)
     assert terminations(wrapped) == 1, "a display without a driver is freed, too"
 
 

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from samebytes.errors import MissingDependencyError
-from samebytes_vaapi import VAAPIContext, _displays, _nodes, _probe
+from samebytes_vaapi import VAAPIContext, _displays, _probe
 
 
 def missing(*_: Any) -> Any:
@@ -47,10 +46,8 @@ def test_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.hint == "apt install libva2"
 
 
-@pytest.mark.usefixtures("device")
-def test_no_node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(_displays.ENVIRONMENT, raising=False)
-    monkeypatch.setattr(_nodes, "FOLDER", tmp_path)
+@pytest.mark.usefixtures("device", "render_nodes")
+def test_no_node() -> None:
     found = _probe.probe()
     assert not found.usable
     assert "no " in found.reason
