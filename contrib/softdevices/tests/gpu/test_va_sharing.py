@@ -12,6 +12,8 @@ import pytest
 from samebytes_softdevices import SoftDeviceError, gpu_live_imports
 from samebytes_softdevices.va_surfaces import Display, create_surface, shared_display
 
+from ..libva_calls import create_surfaces
+
 IMAGE_FORMAT_NOT_SUPPORTED = -10
 OUT_OF_RESOURCES = -5
 INVALID_VALUE = -30
@@ -147,19 +149,15 @@ def test_surfaces_of_other_layouts_are_taken(
 def test_a_tiled_surface_is_refused(
     opencl: Any, monkeypatch: pytest.MonkeyPatch, cl: Any, device: Any
 ) -> None:
-    from samebytes_softdevices._va_abi import SurfaceAttribute, libva, pixel_format
-
     monkeypatch.setenv("SOFTVA_TILING", "y")
     display = Display()
     with pytest.raises(SoftDeviceError, match="tiled: its planes are not arrays"):
         display.create_surface("NV12", 32, 32)
-    number = ctypes.c_uint()
-    attributes = (SurfaceAttribute * 1)(pixel_format("NV12"))
-    create = libva().vaCreateSurfaces
-    assert create(display.address, 0, 32, 32, ctypes.byref(number), 1, attributes, 1) == 0
+    made = (ctypes.c_uint * 1)()
+    assert create_surfaces(display.address, "NV12", 32, 32, made) == 0
     handle = opencl.context_of_display(device.int_ptr, display.address)
     context = cl.Context.from_int_ptr(handle, retain=False)
-    refused = opencl.image_of_surface(context.int_ptr, number.value, 0)
+    refused = opencl.image_of_surface(context.int_ptr, made[0], 0)
     assert refused == (0, IMAGE_FORMAT_NOT_SUPPORTED)
     display.close()
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,13 +11,9 @@ from typing import Any
 import pytest
 
 from samebytes_softdevices import va_live
-from samebytes_softdevices._va_abi import (
-    EXPORT_READ_WRITE,
-    MEM_TYPE_DRM_PRIME_2,
-    SurfaceDescriptor,
-    libva,
-)
 from samebytes_softdevices.va_surfaces import Display
+
+from ..libva_calls import export
 
 
 @pytest.mark.dmabuf
@@ -34,16 +29,8 @@ def test_a_surface_lies_in_a_dma_buf(
     display = display_with(SOFTVA_MEMORY=source)
     with display.create_surface("NV12", 64, 32) as surface:
         assert [item.fields["memory"] for item in va_live("surface")] == [source]
-        exported = SurfaceDescriptor()
-        status = libva().vaExportSurfaceHandle(
-            display.address,
-            surface.id,
-            MEM_TYPE_DRM_PRIME_2,
-            EXPORT_READ_WRITE,
-            ctypes.byref(exported),
-        )
+        status, (fd, *_) = export(display.address, surface.id)
         assert status == 0
-        fd = exported.objects[0].fd
         assert Path(f"/proc/self/fd/{fd}").readlink().name.startswith("dmabuf:")
         os.close(fd)
         y = np.asarray(surface.planes[0])

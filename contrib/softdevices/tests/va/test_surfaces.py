@@ -12,16 +12,9 @@ from typing import Any
 import pytest
 
 from samebytes_softdevices import SoftDeviceError, va_live
-from samebytes_softdevices._va_abi import (
-    EXPORT_READ_WRITE,
-    EXPORT_SEPARATE_LAYERS,
-    MEM_TYPE_DRM_PRIME_2,
-    SurfaceAttribute,
-    SurfaceDescriptor,
-    libva,
-    pixel_format,
-)
 from samebytes_softdevices.va_surfaces import Display, create_surface, shared_display
+
+from ..libva_calls import create_surfaces, destroy_surfaces, export, sync_surface
 
 INVALID_SURFACE = 6
 
@@ -45,12 +38,10 @@ def test_planes_are_arrays_over_the_surface(np: Any, format: str, kind: str) -> 
 
 
 def test_codes_of_formats_that_end_in_spaces() -> None:
-    made = ctypes.c_uint()
-    attributes = (SurfaceAttribute * 1)(pixel_format("Y16 "))
+    made = (ctypes.c_uint * 1)()
     display = Display()
-    create = libva().vaCreateSurfaces
-    assert create(display.address, 0, 8, 4, ctypes.byref(made), 1, attributes, 1) == 0
-    (live,) = (item for item in va_live("surface") if item.number("id") == made.value)
+    assert create_surfaces(display.address, "Y16 ", 8, 4, made) == 0
+    (live,) = (item for item in va_live("surface") if item.number("id") == made[0])
     assert live.fields["format"] == "Y16"
     assert live.number("width") == 8
     assert all(live.fields)
@@ -86,10 +77,10 @@ def test_finalizers_may_run_while_the_display_is_in_use() -> None:
 def test_a_surface_that_is_dropped_is_destroyed() -> None:
     surface = create_surface("NV12", 64, 32)
     number = surface.id
-    assert libva().vaSyncSurface(surface.display, number) == 0
+    assert sync_surface(surface.display, number) == 0
     del surface
     gc.collect()
-    assert libva().vaSyncSurface(shared_display().address, number) == INVALID_SURFACE
+    assert sync_surface(shared_display().address, number) == INVALID_SURFACE
 
 
 def test_what_cannot_be_is_reported(display_with: Callable[..., Display]) -> None:
@@ -128,18 +119,12 @@ def test_planes_may_have_objects_of_their_own(
     with display.create_surface("NV12", 64, 32) as surface:
         y, uv = map(np.asarray, surface.planes)
         y[...], uv[...] = 1, 2
-        exported = SurfaceDescriptor()
-        status = libva().vaExportSurfaceHandle(
-            display.address,
-            surface.id,
-            MEM_TYPE_DRM_PRIME_2,
-            EXPORT_READ_WRITE | EXPORT_SEPARATE_LAYERS,
-            ctypes.byref(exported),
-        )
+        status, exported = export(display.address, surface.id, layers=True)
         assert status == 0
-        assert exported.num_objects == 1 + separate
-        assert len(va_live("descriptor")) == exported.num_objects
-        _close(exported)
+        assert len(exported) == 1 + separate
+        assert len(va_live("descriptor")) == len(exported)
+        for fd in exported:
+            os.close(fd)
         assert va_live("descriptor") == []
 
 
@@ -147,14 +132,7 @@ def test_many_surfaces_of_many_formats(display_with: Callable[..., Display]) -> 
     display = display_with()
     made = (ctypes.c_uint * 8)()
     for code in ("NV12", "444P", "BGRA", "Y210", "RGBP"):
-        attributes = (SurfaceAttribute * 1)(pixel_format(code))
-        create = libva().vaCreateSurfaces
-        assert create(display.address, 0, 64, 64, made, 8, attributes, 1) == 0
+        assert create_surfaces(display.address, code, 64, 64, made) == 0
         assert len({*made}) == 8
-        assert libva().vaDestroySurfaces(display.address, made, 8) == 0
-        assert libva().vaDestroySurfaces(display.address, made, 8) == INVALID_SURFACE
-
-
-def _close(exported: SurfaceDescriptor) -> None:
-    for item in exported.objects[: exported.num_objects]:
-        os.close(item.fd)
+        assert destroy_surfaces(display.address, made) == 0
+        assert destroy_surfaces(display.address, made) == INVALID_SURFACE
