@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from samebytes._dtypes import dtype
-from samebytes._exchange import from_foreign
+from samebytes import CpuTensor, dtype
 from samebytes.errors import ExportError
 
 if TYPE_CHECKING:
@@ -34,22 +33,22 @@ def nv12(width: int = 62, height: int = 46) -> tuple[np.ndarray[Any, Any], np.nd
 def test_the_planes_of_a_frame(index: int) -> None:
     frame = av.VideoFrame(62, 46, "nv12")
     plane = frame.planes[index]
-    got = from_foreign(plane)
-    assert got.array.ctypes.data == plane.buffer_ptr
-    assert got.array.shape == ((46, 62), (23, 31, 2))[index]
-    assert got.array.strides[0] == plane.line_size
+    got = CpuTensor.wrap(plane)
+    assert got.native.ctypes.data == plane.buffer_ptr
+    assert got.shape == ((46, 62), (23, 31, 2))[index]
+    assert got.native.strides[0] == plane.line_size
     assert got.dtype is U8
     assert got.readonly
     plane.update(bytes(plane.buffer_size))
     memoryview(plane)[plane.line_size] = 77
-    assert got.array[0].reshape(-1)[0] == 0
-    assert got.array[1].reshape(-1)[0] == 77
+    assert got.native[0].reshape(-1)[0] == 0
+    assert got.native[1].reshape(-1)[0] == 77
 
 
 def test_a_plane_outlives_its_frame() -> None:
     frame = av.VideoFrame(62, 46, "gray")
     memoryview(frame.planes[0])[0] = 55
-    kept = from_foreign(frame.planes[0]).array[:1]
+    kept = CpuTensor.wrap(frame.planes[0]).native[:1]
     del frame
     gc.collect()
     for _ in range(10):

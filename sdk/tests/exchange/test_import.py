@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samebytes._dtypes import dtype
-from samebytes._exchange import from_foreign
-from samebytes._exchange._dlpack_abi import FLAG_IS_COPIED, FLAG_READ_ONLY
-from samebytes._exchange._from_dlpack import DeviceArray
+from samebytes import CpuTensor, dtype
 from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.plugins import DeviceArray
 
 DLPACK_CUDA = 2
+READ_ONLY, IS_COPIED = 1, 2
+"""DLPACK_FLAG_BITMASK_READ_ONLY and DLPACK_FLAG_BITMASK_IS_COPIED of dlpack.h."""
 FOREIGN = ">" if sys.byteorder == "little" else "<"
 
 
@@ -35,29 +35,29 @@ class Interface:
 
 def test_an_array_passes_straight_through() -> None:
     a = np.zeros((3, 4), np.int16)[:, ::2]
-    got = from_foreign(a)
-    assert got.array is a
-    assert got.owner is a
+    got = CpuTensor.wrap(a)
+    assert got.native is a
+    assert got.storage.keep is a
     assert got.dtype is dtype("int16")
     assert not got.readonly
     a.flags.writeable = False
-    assert from_foreign(a).readonly
+    assert CpuTensor.wrap(a).readonly
 
 
 def test_subclasses_of_ndarray() -> None:
     m = np.zeros((2, 2)).view(np.matrix)
-    got = from_foreign(m)
-    assert type(got.array) is np.ndarray
-    got.array[1, 1] = 5
+    got = CpuTensor.wrap(m)
+    assert type(got.native) is np.ndarray
+    got.native[1, 1] = 5
     assert m[1, 1] == 5
     with pytest.raises(LayoutError, match="masked"):
-        from_foreign(np.ma.masked_array([1, 2], [True, False]))
+        CpuTensor.wrap(np.ma.masked_array([1, 2], [True, False]))
 
 
 @pytest.mark.parametrize("name", ["O", "U2", "M8[s]", f"{FOREIGN}f4"])
 def test_arrays_that_nobody_else_can_read(name: str) -> None:
     with pytest.raises(LayoutError):
-        from_foreign(np.zeros(2, name))
+        CpuTensor.wrap(np.zeros(2, name))
 
 
 def test_ml_dtypes_arrays_come_as_their_bits() -> None:
@@ -65,10 +65,10 @@ def test_ml_dtypes_arrays_come_as_their_bits() -> None:
         "ml_dtypes", reason="missing package ml_dtypes: pip install ml_dtypes"
     )
     a = np.ones((2, 3), ml_dtypes.bfloat16)[:, ::2]
-    got = from_foreign(a)
+    got = CpuTensor.wrap(a)
     assert got.dtype is dtype("bfloat16")
-    assert (got.array.ctypes.data, got.array.strides) == (a.ctypes.data, a.strides)
-    got.array[0, 0] = 0x4000
+    assert (got.native.ctypes.data, got.native.strides) == (a.ctypes.data, a.strides)
+    got.native[0, 0] = 0x4000
     assert float(a[0, 0]) == 2.0
 
 
@@ -97,38 +97,38 @@ def test_buffers_are_used_in_place(
     make: Callable[[], Any], name: str, shape: tuple[int, ...]
 ) -> None:
     obj = make()
-    got = from_foreign(obj)
+    got = CpuTensor.wrap(obj)
     assert got.dtype is dtype(name)
-    assert got.array.dtype == dtype(name).numpy
-    assert got.array.shape == shape
+    assert got.native.dtype == dtype(name).numpy
+    assert got.native.shape == shape
     assert not got.readonly
     seen = np.frombuffer(obj, np.uint8)
-    assert got.array.ctypes.data == seen.ctypes.data
-    got.array.reshape(-1).view(np.uint8)[0] = 1 if name == "bool" else 77
+    assert got.native.ctypes.data == seen.ctypes.data
+    got.native.reshape(-1).view(np.uint8)[0] = 1 if name == "bool" else 77
     assert seen[0] == (1 if name == "bool" else 77)
 
 
 def test_a_read_only_buffer() -> None:
     source = b"abc"
-    got = from_foreign(source)
+    got = CpuTensor.wrap(source)
     assert got.readonly
-    assert not got.array.flags.writeable
-    assert got.array.ctypes.data == np.frombuffer(source, np.uint8).ctypes.data
-    assert got.array.tolist() == [97, 98, 99]
+    assert not got.native.flags.writeable
+    assert got.native.ctypes.data == np.frombuffer(source, np.uint8).ctypes.data
+    assert got.native.tolist() == [97, 98, 99]
 
 
 @pytest.mark.parametrize("step", [2, -1])
 def test_a_buffer_with_strides(step: int) -> None:
     source = bytearray(range(6))
-    got = from_foreign(memoryview(source)[::step])
-    assert got.array.strides == (step,)
-    got.array[1] = 99
+    got = CpuTensor.wrap(memoryview(source)[::step])
+    assert got.native.strides == (step,)
+    got.native[1] = 99
     assert source.index(99) == (2 if step == 2 else 4)
 
 
 @pytest.mark.parametrize("empty", [b"", (ctypes.c_int * 0)(), array.array("d")])
 def test_empty_buffers(empty: Any) -> None:
-    assert from_foreign(empty).array.shape == (0,)
+    assert CpuTensor.wrap(empty).native.shape == (0,)
 
 
 class Record(ctypes.Structure):
@@ -148,13 +148,13 @@ class Record(ctypes.Structure):
 )
 def test_buffers_of_other_elements_are_refused_and_never_copied(obj: Any) -> None:
     with pytest.raises(LayoutError, match="buffer format"):
-        from_foreign(obj)
+        CpuTensor.wrap(obj)
 
 
 def test_a_mapping_stays_while_the_array_lives() -> None:
     mapping = mmap.mmap(-1, 4096)
     mapping[7] = 5
-    kept = from_foreign(mapping).array[4:]
+    kept = CpuTensor.wrap(mapping).native[4:]
     with pytest.raises(BufferError):
         mapping.close()
     del mapping
@@ -166,7 +166,7 @@ def test_a_mapping_stays_while_the_array_lives() -> None:
 def test_the_users_memoryview_may_be_released() -> None:
     source = bytearray(4)
     view = memoryview(source)
-    kept = from_foreign(view).array
+    kept = CpuTensor.wrap(view).native
     view.release()
     kept[1] = 3
     assert source[1] == 3
@@ -176,19 +176,19 @@ def test_the_users_memoryview_may_be_released() -> None:
 
 def test_an_array_interface_is_used_in_place() -> None:
     a = np.zeros((3, 4), np.float32)[:, ::2]
-    got = from_foreign(Interface(a))
-    assert (got.array.ctypes.data, got.array.strides) == (a.ctypes.data, a.strides)
+    got = CpuTensor.wrap(Interface(a))
+    assert (got.native.ctypes.data, got.native.strides) == (a.ctypes.data, a.strides)
     assert got.dtype is dtype("float32")
-    got.array[2, 1] = 6
+    got.native[2, 1] = 6
     assert a[2, 1] == 6
     a.flags.writeable = False
-    assert from_foreign(Interface(a)).readonly
+    assert CpuTensor.wrap(Interface(a)).readonly
 
 
 def test_the_owner_of_an_array_interface_lives_as_long_as_the_array() -> None:
     source = Interface(np.arange(1000))
     alive = weakref.ref(source)
-    kept = from_foreign(source).array[990:]
+    kept = CpuTensor.wrap(source).native[990:]
     del source
     gc.collect()
     assert alive() is not None
@@ -224,14 +224,14 @@ def test_array_interfaces_that_make_no_sense(
     changed: dict[str, Any], error: type[Exception], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        from_foreign(Interface(np.zeros(4), **changed))
+        CpuTensor.wrap(Interface(np.zeros(4), **changed))
 
 
 def test_an_array_interface_that_is_not_a_dict() -> None:
     source = Interface(np.zeros(4))
     source.__array_interface__ = [1]  # type: ignore[assignment]
     with pytest.raises(UnsupportedObjectError, match="not a dict"):
-        from_foreign(source)
+        CpuTensor.wrap(source)
 
 
 def test_objects_that_share_nothing() -> None:
@@ -241,7 +241,7 @@ def test_objects_that_share_nothing() -> None:
 
     for obj in (OnlyArray(), [1, 2], 3, "text", None):
         with pytest.raises(UnsupportedObjectError, match="does not share its memory"):
-            from_foreign(obj)
+            CpuTensor.wrap(obj)
 
 
 class OnDevice:
@@ -285,22 +285,22 @@ class Countable:
 )
 def test_the_remedy_is_one_that_works_for_the_type(obj: Any, remedy: str) -> None:
     with pytest.raises(UnsupportedObjectError, match=remedy) as raised:
-        from_foreign(obj)
+        CpuTensor.wrap(obj)
     if "numpy.asarray(obj)" in str(raised.value):
-        assert from_foreign(np.asarray(obj)).array.tolist() == obj
+        assert CpuTensor.wrap(np.asarray(obj)).native.tolist() == obj
 
 
 def test_dlpack_in_place_and_deleted_once(raw_producer: Callable[..., Any]) -> None:
     source = np.arange(12, dtype=np.int16).reshape(3, 4)
     producer = raw_producer(source.ctypes.data, (3, 4), (4, 1), code=0, bits=16)
-    got = from_foreign(producer)
+    got = CpuTensor.wrap(producer)
     assert producer.calls == [{"max_version": (1, 0), "copy": False}]
-    assert got.array.ctypes.data == source.ctypes.data
+    assert got.native.ctypes.data == source.ctypes.data
     assert got.dtype is dtype("int16")
     assert not got.readonly
-    got.array[1, 2] = -1
+    got.native[1, 2] = -1
     assert source[1, 2] == -1
-    part = got.array[1:, 1]
+    part = got.native[1:, 1]
     del got
     gc.collect()
     assert producer.deleted == 0
@@ -319,10 +319,10 @@ def test_types_that_numpy_lacks(
     producer = raw_producer(
         source.ctypes.data, (4,), (1,), code=code, bits=bits, versioned=versioned
     )
-    got = from_foreign(producer)
+    got = CpuTensor.wrap(producer)
     assert got.dtype is dtype(name)
-    assert got.array.dtype == dtype(name).carrier
-    assert got.array.ctypes.data == source.ctypes.data
+    assert got.native.dtype == dtype(name).carrier
+    assert got.native.ctypes.data == source.ctypes.data
     # The producer's deleter must find the structure as the producer made it.
     assert producer.tensor.dtype.code == code
     del got
@@ -334,26 +334,26 @@ def test_a_thousand_imports_are_deleted_a_thousand_times(raw_producer: Callable[
     source = np.zeros(4, np.uint16)
     producer = raw_producer(source.ctypes.data, (4,), (1,), code=4, bits=16)
     for _ in range(1000):
-        from_foreign(producer)
+        CpuTensor.wrap(producer)
     gc.collect()
     assert producer.deleted == 1000
 
 
 def test_the_read_only_flag(raw_producer: Callable[..., Any]) -> None:
     source = np.zeros(4, np.uint8)
-    got = from_foreign(raw_producer(source.ctypes.data, (4,), (1,), flags=FLAG_READ_ONLY))
+    got = CpuTensor.wrap(raw_producer(source.ctypes.data, (4,), (1,), flags=READ_ONLY))
     assert got.readonly
-    assert not got.array.flags.writeable
+    assert not got.native.flags.writeable
 
 
 def test_a_legacy_capsule_is_read_only(raw_producer: Callable[..., Any]) -> None:
     source = np.zeros(4, np.uint8)
     producer = raw_producer(source.ctypes.data, (4,), versioned=False)
-    got = from_foreign(producer)
+    got = CpuTensor.wrap(producer)
     assert producer.calls == [{"max_version": (1, 0), "copy": False}, {}]
-    assert got.array.strides == (1,)
+    assert got.native.strides == (1,)
     assert got.readonly
-    assert not got.array.flags.writeable
+    assert not got.native.flags.writeable
 
 
 @pytest.mark.parametrize("writeable", [False, True])
@@ -364,10 +364,10 @@ def test_a_legacy_capsule_of_an_object_that_shows_its_flags(
     producer = raw_producer(source.ctypes.data, (4,), versioned=False)
     source.flags.writeable = writeable
     producer.flags = source.flags
-    got = from_foreign(producer)
+    got = CpuTensor.wrap(producer)
     assert got.readonly is not writeable
     if writeable:
-        got.array[2] = 8
+        got.native[2] = 8
         assert source[2] == 8
     del got
     gc.collect()
@@ -376,9 +376,9 @@ def test_a_legacy_capsule_of_an_object_that_shows_its_flags(
 
 def test_the_byte_offset_counts(raw_producer: Callable[..., Any]) -> None:
     source = np.arange(8, dtype=np.uint8)
-    got = from_foreign(raw_producer(source.ctypes.data, (2,), (3,), byte_offset=2))
-    assert got.array.ctypes.data == source.ctypes.data + 2
-    assert got.array.tolist() == [2, 5]
+    got = CpuTensor.wrap(raw_producer(source.ctypes.data, (2,), (3,), byte_offset=2))
+    assert got.native.ctypes.data == source.ctypes.data + 2
+    assert got.native.tolist() == [2, 5]
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)])
@@ -387,9 +387,9 @@ def test_scalars_and_empty_tensors(
 ) -> None:
     source = np.full(1, 5, np.uint8)
     producer = raw_producer(0 if shape else source.ctypes.data, shape, shape)
-    got = from_foreign(producer)
-    assert got.array.shape == shape
-    assert got.array.tolist() in (5, [], [[], []])
+    got = CpuTensor.wrap(producer)
+    assert got.native.shape == shape
+    assert got.native.tolist() in (5, [], [[], []])
     del got
     gc.collect()
     assert producer.deleted == 1
@@ -399,7 +399,7 @@ def test_scalars_and_empty_tensors(
 def test_pinned_host_memory_is_host_memory(raw_producer: Callable[..., Any], device: int) -> None:
     source = np.zeros(4, np.uint8)
     producer = raw_producer(source.ctypes.data, (4,), (1,), device=device, claimed_device=device)
-    assert from_foreign(producer).array.ctypes.data == source.ctypes.data
+    assert CpuTensor.wrap(producer).native.ctypes.data == source.ctypes.data
 
 
 HOSTILE = [
@@ -440,7 +440,7 @@ def test_hostile_tensors(
     right = {"data": source.ctypes.data, "shape": (4,), "strides": (1,)}
     producer = raw_producer(**(right | wrong), versioned=versioned)
     with pytest.raises(LayoutError, match=said):
-        from_foreign(producer)
+        CpuTensor.wrap(producer)
     gc.collect()
     assert producer.deleted == 1
 
@@ -470,7 +470,7 @@ def test_hostile_tensors_of_a_device(
         ({"claimed_device": 99}, "device 99"),
         ({"device": 2}, "CUDA memory"),
         ({"major": 2}, "DLPack 2.0"),
-        ({"flags": FLAG_IS_COPIED}, "exported a copy"),
+        ({"flags": IS_COPIED}, "exported a copy"),
     ],
 )
 def test_tensors_that_are_not_host_memory_in_place(
@@ -479,7 +479,7 @@ def test_tensors_that_are_not_host_memory_in_place(
     source = np.zeros(4, np.uint8)
     producer = raw_producer(source.ctypes.data, (4,), (1,), **wrong)
     with pytest.raises(UnsupportedObjectError, match=said):
-        from_foreign(producer)
+        CpuTensor.wrap(producer)
     gc.collect()
     assert producer.deleted == len(producer.calls) == (0 if "claimed_device" in wrong else 1)
 
@@ -494,7 +494,7 @@ def test_a_producer_that_gives_no_capsule(capsule: object) -> None:
             return capsule
 
     with pytest.raises(UnsupportedObjectError, match="not a DLPack capsule"):
-        from_foreign(Wrong())
+        CpuTensor.wrap(Wrong())
 
 
 def test_a_producer_that_refuses() -> None:
@@ -506,7 +506,7 @@ def test_a_producer_that_refuses() -> None:
             raise BufferError("in use by the graph")
 
     with pytest.raises(UnsupportedObjectError, match="in use by the graph"):
-        from_foreign(Refuses())
+        CpuTensor.wrap(Refuses())
 
 
 @pytest.mark.parametrize("answer", [None, (), ("cpu", 0)])
@@ -519,4 +519,4 @@ def test_a_producer_without_a_sensible_device(answer: Any) -> None:
             raise AssertionError("must not be asked")
 
     with pytest.raises(UnsupportedObjectError, match="__dlpack_device__ failed"):
-        from_foreign(Lost())
+        CpuTensor.wrap(Lost())
