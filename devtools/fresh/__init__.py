@@ -3,6 +3,5 @@
 
 A warm machine hides what a set-up forgets: packages that another installed, pip's cache, settings
 of the user. Here a pristine Debian, made with debootstrap, holds what a row of the table says and
-nothing else. Where there is no root, the host itself stands in: a new home, no cache of pip's, and
-a PATH without a compiler.
+nothing else.
 """

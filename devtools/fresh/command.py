@@ -26,17 +26,14 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
                      trixie; with --suite testing, of what Debian's next release has
   image              the image of samples/service, built and run by buildah, on a base made by
                      debootstrap: neither Docker nor a registry is needed
-  --suite S          bookworm (Debian 12), trixie (13), another that debootstrap knows, or `host`:
-                     this machine with a new home, without pip's cache and without a compiler,
-                     for which nobody needs root
+  --suite S          bookworm (Debian 12), trixie (13), or another that debootstrap knows
   --user U           root or ordinary
   --level L          what is installed there beside git, make, python3 and pip, each with what is
                      in the ones before: bare (nothing), venv (python3-venv), gcc, advised (the
                      packages that dev.py names)
 
 With one of the three options, the others are by default trixie, ordinary and venv. Without any,
-every machine of this list is tried: bookworm as root; trixie as an ordinary user at all levels;
-and `host`. Without root only `host` is tried.
+every machine of this list is tried: bookworm as root; trixie as an ordinary user at all levels.
 """
 
 

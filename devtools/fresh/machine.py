@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machines on which set-ups are tried."""
 
-import sys
 from dataclasses import dataclass
 
-from devtools.fresh.root import why_no_root
 from devtools.system import advised_packages
 
-HOST = "host"
 USERS = ("root", "ordinary")
 
 # What each has beside git, make, python3 and pip; the later have what the earlier have.
@@ -22,15 +19,13 @@ LEVELS = tuple(_ADDED)
 
 @dataclass(frozen=True)
 class Machine:
-    """A Debian suite (or the host), whose user runs the set-up, and what is installed there."""
+    """A Debian suite, whose user runs the set-up, and what is installed there."""
 
     suite: str
     user: str
     level: str
 
     def __str__(self) -> str:
-        if self.suite == HOST:
-            return f"this machine, no compiler, Python {sys.version.split()[0]}"
         return f"{self.suite}, {self.user}, {self.level}"
 
     @property
@@ -53,10 +48,7 @@ HARDEST = Machine("trixie", "ordinary", "venv")
 
 
 def chosen(suite: str | None, user: str | None, level: str | None) -> list[Machine]:
-    """The machine of these options; without any, all that this one can make."""
+    """The machine of these options; without any, all."""
     if suite is user is level is None:
-        reason = why_no_root()
-        if reason:
-            print(f"only this machine, as if it were new: {reason}")
-        return [*(MACHINES if reason is None else ()), Machine(HOST, "ordinary", "venv")]
+        return list(MACHINES)
     return [Machine(suite or HARDEST.suite, user or HARDEST.user, level or HARDEST.level)]

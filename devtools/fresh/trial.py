@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from devtools.environment import DEMO_MEGABYTES, TESTS_MEGABYTES
 from devtools.fresh.devices import try_devices
-from devtools.fresh.host import Host, as_new
-from devtools.fresh.machine import HOST, Machine
+from devtools.fresh.machine import Machine
 from devtools.fresh.root import Root, unpacked, why_no_root
 from devtools.fresh.terminal import Ended
 from devtools.results import Result
@@ -38,11 +37,6 @@ def trials(machine: Machine, names: Sequence[str]) -> list[Result]:
         CommandError: the machine cannot be made.
     """
     print(f"======== {machine} ========", flush=True)
-    if machine.suite == HOST:
-        if DEVICES in names:
-            raise CommandError("the packages of software devices are tried in a Debian root alone")
-        with as_new() as host:
-            return [_trial(machine, host, name) for name in names]
     reason = why_no_root()
     if reason:
         raise CommandError(reason)
@@ -54,14 +48,13 @@ def trials(machine: Machine, names: Sequence[str]) -> list[Result]:
         return results
 
 
-def _trial(machine: Machine, place: Root | Host, name: str) -> Result:
+def _trial(machine: Machine, place: Root, name: str) -> Result:
     command = COMMANDS[name]
     print(f"$ {' '.join(command)}", flush=True)
     began = time.monotonic()
     ended = place.run(command)
     seconds = time.monotonic() - began
-    can_make_venv = machine.suite == HOST or machine.level != "bare"
-    ok, summary = judged(ended, name, can_make_venv=can_make_venv)
+    ok, summary = judged(ended, name, can_make_venv=machine.level != "bare")
     return Result(f"fresh ({machine}) {name}", ok, f"{summary} ({seconds:.0f} s)")
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site: links, anchors, what other hosts are asked for, versions, llms.txt, the reference."""
+"""The site: links, anchors, what other hosts are asked for, llms.txt, the reference."""
 
-import json
 from pathlib import Path, PurePosixPath
 from types import SimpleNamespace
 from typing import Any
@@ -139,22 +138,6 @@ def _rendered(text: str) -> str:
         text, extensions=["attr_list", "pymdownx.highlight", "pymdownx.superfences"]
     )
     return html
-
-
-def test_versions_lie_beside_each_other(tmp_path: Path) -> None:
-    for name in ("0.9", "0.10", "0.2"):
-        (tmp_path / name).mkdir()
-    build._lay_out(tmp_path, "0.10")
-    build._lay_out(tmp_path, "0.10")
-    versions = json.loads((tmp_path / "versions.json").read_text())
-    assert [v["version"] for v in versions] == ["0.10", "0.9", "0.2"]
-    assert [v["aliases"] for v in versions] == [["latest"], [], []]
-    assert "url=latest/" in (tmp_path / "index.html").read_text()
-    assert "url=../0.10/" in (tmp_path / "latest" / "index.html").read_text()
-
-
-def test_the_folder_is_named_after_the_version() -> None:
-    assert build.version().count(".") == 1
 
 
 def page(name: str) -> SimpleNamespace:

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what a fresh machine gets of this one, and what it does not."""
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from devtools.fresh import surroundings
-from devtools.fresh.host import Host, link_programs
 from devtools.fresh.surroundings import copy_checkout, environment, pip_settings
 from devtools.fresh.terminal import shown
 
@@ -89,41 +86,6 @@ def pip_settings_with(monkeypatch: pytest.MonkeyPatch, settings: Path) -> str:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     return pip_settings()
-
-
-def test_programs_without_compilers(tmp_path: Path) -> None:
-    before = tmp_path / "before"
-    before.mkdir()
-    compilers = ["gcc", "cc", "g++-12", "x86_64-linux-gnu-gcc-12", "clang", "c++", "c99"]
-    others = ["make", "git", "gccgo", "ccache", "python3", "gcov"]
-    for name in [*compilers, *others]:
-        (before / name).touch()
-    after = tmp_path / "after"
-    after.mkdir()
-    link_programs(os.pathsep.join(map(str, (before, tmp_path / "none", before))), after)
-    assert {path.name for path in after.iterdir()} == set(others)
-
-
-@pytest.mark.usefixtures("checkout")
-def test_the_host_as_if_it_were_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PIP_FIND_LINKS", "/wheels")
-    (tmp_path / "new").mkdir()
-    host = Host(tmp_path / "new")
-    script = "pwd; ls; echo $HOME; env | grep PIP_; command -v gcc cc || echo no compiler"
-    ended = host.run(["sh", "-c", script])
-    assert ended.lines == [
-        str(tmp_path / "new" / "samebytes"),
-        "new.py",
-        "package",
-        str(tmp_path / "new" / "home"),
-        "PIP_NO_CACHE_DIR=1",
-        "no compiler",
-    ]
-    assert "| no compiler\n" in capfd.readouterr().out
-    version = host.run(["python3", "-c", "import sys; print(sys.version_info[:3], sys.prefix)"])
-    assert version.lines == [f"{sys.version_info[:3]} {sys.base_prefix}"]
 
 
 def test_what_is_shown_is_kept() -> None:

@@ -6,9 +6,9 @@ import os
 
 import pytest
 
-from devtools.fresh import machine, trial
+from devtools.fresh import trial
 from devtools.fresh.devices import judged_sdist, judged_wheel
-from devtools.fresh.machine import HARDEST, HOST, LEVELS, MACHINES, Machine, chosen
+from devtools.fresh.machine import HARDEST, LEVELS, MACHINES, Machine, chosen
 from devtools.fresh.terminal import Ended
 from devtools.fresh.trial import judged, trials
 from devtools.workspace import CommandError
@@ -89,14 +89,8 @@ def test_options_change_the_hardest(
     assert HARDEST in MACHINES
 
 
-@pytest.mark.parametrize("reason", [None, "no root"])
-def test_without_root_this_machine_stands_in(
-    monkeypatch: pytest.MonkeyPatch, reason: str | None
-) -> None:
-    monkeypatch.setattr(machine, "why_no_root", lambda: reason)
-    machines = chosen(None, None, None)
-    assert machines[-1].suite == HOST
-    assert machines[:-1] == ([] if reason else list(MACHINES))
+def test_without_options_all_are_tried() -> None:
+    assert chosen(None, None, None) == list(MACHINES)
 
 
 def test_what_cannot_be_tried_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,8 +113,3 @@ def test_the_sdist_must_install_and_name_the_compiler() -> None:
     assert not judged_sdist(Ended(1, [missing]))[0]
     assert not judged_sdist(Ended(0, ["installed", missing]))[0]
     assert not judged_sdist(Ended(1, ["installed", "missing: npu"]))[0]
-
-
-def test_devices_are_not_tried_on_the_host() -> None:
-    with pytest.raises(CommandError, match="Debian root alone"):
-        trials(Machine(HOST, "ordinary", "venv"), [trial.DEVICES])
