@@ -167,9 +167,27 @@ def test_other_things_than_pipelines(file: str, capsys: Capture, name: str, word
     assert words in capsys.readouterr().err
 
 
+def test_a_file_that_is_not_of_python(tmp_path: Path, capsys: Capture) -> None:
+    video = tmp_path / "street.mp4"
+    video.write_bytes(b"ftyp")
+    assert main(["run", str(video)]) == 1
+    assert "street.mp4 is not a file of Python, whose name ends in .py" in capsys.readouterr().err
+
+
+def test_a_list_of_elements_is_not_a_pipeline_yet(file: str, capsys: Capture) -> None:
+    path = Path(file)
+    path.write_text(path.read_text() + "\nelements = []\n")
+    assert main(["run", f"{file}:elements"]) == 1
+    assert "put samebytes.elements.Pipeline(*elements) there" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("place", "words"),
-    [("none/street.py", "there is no such file"), ("nosuch.module:x", "unknown file or module")],
+    [
+        ("none/street.py", "there is no such file"),
+        (".", "it is a folder"),
+        ("nosuch.module:x", "unknown file or module"),
+    ],
 )
 def test_what_is_not_there(file: str, capsys: Capture, place: str, words: str) -> None:
     assert file

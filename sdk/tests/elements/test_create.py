@@ -14,7 +14,7 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import metadata
-from samebytes.errors import ParameterError, UnknownNameError
+from samebytes.errors import ElementError, ParameterError, UnknownNameError
 from samebytes.metadata import Detection, SourceIdentifier
 
 from .pictures import frame, frames, numbers
@@ -33,6 +33,25 @@ class Blur(el.TransformInplace):
     radius: int = 3
     def process(self, frame): frame.metadata["radius"] = self.radius
 """
+
+
+def test_a_file_has_one_json_sink_or_several_that_append(tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+
+    def sink(**options: Any) -> Any:
+        return el.create("json.sink", path, add_empty_results=True, **options)
+
+    with el.Pipeline(frames(9), sink()).start(threads=0) as first:
+        next(first)
+        for append in (False, True):
+            with pytest.raises(ElementError, match=r"found\.jsonl is being written already"):
+                el.Pipeline(frames(1), sink(append=append)).run()
+        el.Pipeline(frames(1), el.create("json.sink", tmp_path / "other.jsonl")).run()
+    assert len(path.read_text().splitlines()) == 1
+    el.Pipeline(frames(3), sink(append=True), sink(append=True)).run()
+    assert len(path.read_text().splitlines()) == 7
+    el.Pipeline(frames(2), sink()).run()
+    assert len(path.read_text().splitlines()) == 2
 
 
 def test_by_name(site: Site) -> None:

@@ -253,6 +253,29 @@ def test_a_forked_child_closes_nothing() -> None:
 
 
 @THREADS
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
+def test_a_forked_child_waits_for_no_frames(threads: int) -> None:
+    """It has no threads that could bring one."""
+    read, write = os.pipe()
+    with el.Pipeline(frames(99)).start(threads=threads) as running:
+        next(running)
+        child = os.fork()
+        if not child:
+            try:
+                next(running)
+            except ElementError as error:
+                os.write(write, str(error).encode())
+            finally:
+                os._exit(0)
+        os.close(write)
+        assert b"not in this fork() of that" in os.read(read, 999)
+        os.waitpid(child, 0)
+        next(running)
+    os.close(read)
+
+
+@THREADS
 @pytest.mark.parametrize("kind", [OSError, None])
 def test_a_source_that_fails_ends_its_own_stream(threads: int, kind: Any) -> None:
     class Broken(el.Source):

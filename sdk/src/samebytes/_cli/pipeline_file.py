@@ -54,9 +54,10 @@ def pipeline_in(text: str) -> Pipeline:
         with _named_lines():
             found = found()
     if not isinstance(found, Pipeline):
+        advice = f": put samebytes.elements.Pipeline(*{name}) there" if type(found) is list else ""
         raise UnsupportedObjectError(
             f"{text} is a {type(found).__name__}, neither a Pipeline nor a function that returns "
-            "one"
+            f"one{advice}"
         )
     return found
 
@@ -106,12 +107,16 @@ def _module(place: str) -> ModuleType:
                 raise
             raise UnknownNameError("file or module", place, ()) from None
     if not path.is_file():
-        raise UnknownNameError("file", place, (), "(there is no such file)")
+        why = "it is a folder" if path.is_dir() else "there is no such file"
+        raise UnknownNameError("file", place, (), f"({why})")
+    spec = importlib.util.spec_from_file_location("samebytes_pipeline", path)
+    if spec is None or spec.loader is None:
+        raise UnsupportedObjectError(
+            f"{place} is not a file of Python, whose name ends in .py: write one that makes a "
+            "pipeline"
+        )
     # As `python FILE` does: what lies beside it can be imported.
     sys.path.insert(0, str(path.parent.absolute()))
-    spec = importlib.util.spec_from_file_location("samebytes_pipeline", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -7,7 +7,10 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Annotated, Any
+from weakref import WeakValueDictionary
 
+from .._core.owner.locks import Lock
+from ..errors import ElementError
 from ..metadata import to_json
 from ._element import Sink
 from ._media import Media
@@ -15,6 +18,10 @@ from ._parameters import Doc
 from ._per_stream import StreamName, stream_of
 
 __all__ = ["JsonSink"]
+
+_opening = Lock()
+_written: WeakValueDictionary[Path, IO[str]] = WeakValueDictionary()
+"""Files that sinks of this process write, so that none is begun again meanwhile."""
 
 
 class JsonSink(Sink):
@@ -66,7 +73,23 @@ class JsonSink(Sink):
         file = self._files.get(stream)
         if file is None:
             path = None if self.path is None else Path(self._name.of(stream))
-            mode = "a" if self.append else "w"
-            file = sys.stdout if path is None else path.open(mode, encoding="utf-8")
+            file = sys.stdout if path is None else self._opened(path)
             self._files[stream] = file
+        return file
+
+    def _opened(self, path: Path) -> IO[str]:
+        mode = "a" if self.append else "w"
+        with _opening:
+            other = _written.get(path.resolve())
+            # Several may append lines to a file. A device or a pipe has as many users as it likes.
+            shared = other is None or other.closed or mode == other.mode == "a"
+            if path.is_file() and not shared:
+                raise ElementError(
+                    self.name,
+                    f"{path} is being written already: each sink needs a file of its own, or all "
+                    "append=True",
+                    parameters=self.changed_parameters,
+                )
+            file: IO[str] = path.open(mode, encoding="utf-8")
+            _written[path.resolve()] = file
         return file

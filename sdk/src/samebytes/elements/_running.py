@@ -62,6 +62,7 @@ class Running:
         return self
 
     def __next__(self) -> Frame:
+        self._check_process()
         before, CURRENT.run = CURRENT.run, self._run
         try:
             frame = next(self._frames)
@@ -82,6 +83,15 @@ class Running:
             CURRENT.run = before
         return frame
 
+    def _check_process(self) -> None:
+        """Raise ElementError in a forked child, which has neither the threads nor the decoders'."""
+        if self._process != os.getpid():
+            raise ElementError(
+                self._run.graph.sources[0].name,
+                "it runs in the process that started it, not in this fork() of that: start a "
+                "pipeline here, with elements of its own",
+            )
+
     def _frames_run(self) -> bool:
         return bool(self._frames.gi_running)  # type: ignore[attr-defined]  # a generator
 
@@ -92,6 +102,7 @@ class Running:
         return self
 
     async def __anext__(self) -> Frame:
+        self._check_process()
         workers = self._workers
         assert workers is not None
         try:
