@@ -271,6 +271,21 @@ class TestMemory:
         places = {sb.frame(native).convert("RGB24")[0].handle() for _ in range(20)}
         assert len(places) == 1
 
+    def test_each_of_several_that_are_held_is_written(self) -> None:
+        """Frames in turn of av frames and of arrays, which the same converters write."""
+        native = noise("I420", 64, 48).map("ffmpeg").native
+        frames = [sb.frame(native), sb.frame(native).map("cpu")]
+        made = [frame.convert("RGB24")[0].native for _ in range(3) for frame in frames]
+        assert len({one.ctypes.data for one in made}) == 6
+        assert made[0].any()
+        assert all(np.array_equal(one, made[0]) for one in made)
+
+    def test_an_array_keeps_the_memory_from_being_used_again(self) -> None:
+        """Also one that numpy made of what lies behind it."""
+        native = av.VideoFrame(64, 48, "yuv420p")
+        behind = np.frombuffer(sb.frame(native).convert("RGB24")[0].native.base, np.uint8)
+        assert sb.frame(native).convert("RGB24")[0].handle() != behind.ctypes.data
+
 
 class TestRefusals:
     def test_a_matrix_that_it_does_not_compute(self) -> None:

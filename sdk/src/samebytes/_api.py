@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -50,7 +49,10 @@ class _Router:
 
     @staticmethod
     def convert(frame: Frame, *wanted: Any, **how: Any) -> Frame:
-        return _converter()(frame, *wanted, **how)
+        from ._converting.converting import convert_frame  # deferred: few programs convert
+
+        ROUTER.convert = convert_frame  # type: ignore[method-assign]  # found at once from now on
+        return convert_frame(frame, *wanted, **how)
 
     @staticmethod
     def thumbnail(frame: Frame) -> bytes | None:
@@ -61,14 +63,6 @@ class _Router:
     @staticmethod
     def tensor(native: Any) -> Tensor:
         return tensor(native)
-
-
-@cache
-def _converter() -> Callable[..., Frame]:
-    """`convert_frame`, imported once: a statement in the call would look for it each time."""
-    from ._converting.converting import convert_frame  # deferred: few programs convert
-
-    return convert_frame
 
 
 ROUTER = _Router()

@@ -19,7 +19,7 @@ from ._from_cpu import row_distances
 from ._layouts import PlaneLocation, image_locations
 from ._pixel_formats import Palette, pixel_format_name
 from ._pyav import frame_address
-from ._swscale import FLAGS, MATRICES, Planes, Scaler, reads, writes
+from ._swscale import FLAGS, MATRICES, Planes, PlanesOfFrame, Scaler, reads, writes
 from ._to_cpu import arrays_on
 
 __all__ = ["FrameConversion", "SwscaleConversion"]
@@ -109,6 +109,7 @@ class SwscaleConversion(Conversion):
         self._in_parts = _takes_parts(source, target)
         self._cut = _cut(before)
         self._source, self._target = Planes(), Planes()
+        self._aimed_at: list[tuple[int, int]] = []
         # Of the frames that came last: of a stream all planes lie alike.
         self._form: list[tuple[Any, ...]] = []
         self._places: tuple[PlaneLocation, ...] = ()
@@ -157,7 +158,7 @@ class SwscaleConversion(Conversion):
             self._strides = row_distances(arrays, self.source.image)
             self._spans = [TensorInfo.of(array).extent[1] for array in arrays]
             self._form = form
-        self._target.set(list(map(data_address, new)), [array.strides[0] for array in new])
+        self._aim(new)
         pointers = list(map(data_address, arrays))
         self._source.set(pointers, self._strides)
         for pointer, span in zip(pointers, self._spans, strict=True):
@@ -168,6 +169,14 @@ class SwscaleConversion(Conversion):
             height = self.source.image.height
             written = self._scaler.scale(self._source, 0, height, self._target)
         self._check(written)
+
+    def _aim(self, new: tuple[_Array, ...]) -> None:
+        """Set where to write; often that is where it was, since memory is used again."""
+        aim = [(data_address(array), array.strides[0]) for array in new]
+        if aim != self._aimed_at:
+            self._aimed_at.clear()  # until all is set
+            self._target.set(*zip(*aim, strict=True))
+            self._aimed_at = aim
 
     def _check(self, written: int) -> None:
         """Raise NativeError if so many rows are not all."""
@@ -215,11 +224,9 @@ class FrameConversion(SwscaleConversion):
             if not pointer or behind >= _PAGE:
                 self._convert(arrays_on(native, False), target.native)
                 return
-        new: tuple[_Array, ...] = target.native
-        self._target.set(list(map(data_address, new)), [array.strides[0] for array in new])
-        self._source.set(head[:4], head[4:8])
+        self._aim(target.native)
         height = self.source.image.height
-        self._check(self._scaler.scale(self._source, 0, height, self._target))
+        self._check(self._scaler.scale(PlanesOfFrame(address), 0, height, self._target))
 
 
 def _is_limited_gray(*pictures: PictureInfo) -> bool:

@@ -39,6 +39,7 @@ __all__ = ["FFMPEG", "FFmpegContext", "FFmpegFrame", "FFmpegPlane"]
 _frame_slot: Any = Frame.readonly
 _plane_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
 
+_KINDS = VideoFrame, AudioFrame
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
 # What a picture of an AVPixelFormat, width and height holds: to ask PyAV takes a quarter of wrap().
@@ -143,7 +144,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
                 without a sample rate; the message says what to do.
             UnsupportedObjectError: it is neither.
         """
-        if not isinstance(native, VideoFrame | AudioFrame):
+        if not isinstance(native, _KINDS):
             raise UnsupportedObjectError(
                 f"{native!r} is neither an av.VideoFrame nor an av.AudioFrame"
             )

@@ -27,7 +27,7 @@ from samebytes.formats import (
 )
 
 from ._avutil import AVFrame, get_pix_fmt
-from ._pyav import frame_address
+from ._pyav import frame_address, time_base_of
 from ._side_data_entries import entries_in, write_side_data
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ __all__ = [
     "mark_fields",
     "read_meaning",
     "sample_aspect",
+    "times",
     "write_meaning",
 ]
 
@@ -144,7 +145,13 @@ def _entries_of(*numbers: Any) -> dict[str, str]:
 def sample_aspect(frame: Any) -> Fraction | None:
     """The sample aspect ratio of an AVFrame; None if it is not known (libavutil/frame.h: 0/1)."""
     over, under = frame.sample_aspect_ratio
-    return Fraction(over, under) if over > 0 and under > 0 else None
+    return times(1, over, under) if over > 0 and under > 0 else None
+
+
+@lru_cache
+def times(number: int, over: int, under: int) -> Fraction:
+    """Return number * over / under. All frames of a stream mostly ask for the same."""
+    return Fraction(number * over, under)
 
 
 def read_meaning(
@@ -159,8 +166,9 @@ def read_meaning(
     """
     found: dict[str, Any] = {}
     duration = getattr(native, "duration", None)
-    if duration and native.time_base:
-        found["duration"] = duration * Fraction(native.time_base)
+    base, under = time_base_of(native)
+    if duration and base and under:
+        found["duration"] = times(duration, base, under)
     if not isinstance(native, VideoFrame):
         return found
     found |= _entries_of(*_numbers(frame))

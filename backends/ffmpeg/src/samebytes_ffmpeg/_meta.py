@@ -12,13 +12,14 @@ from samebytes.formats import AudioInfo, ImageInfo, channel_layout, channel_name
 
 from ._avutil import AVFrame
 from ._layouts import audio_info
-from ._meaning import color_range_and_matrix, interlacing, read_meaning, sample_aspect
+from ._meaning import color_range_and_matrix, interlacing, read_meaning, sample_aspect, times
 from ._pixel_formats import image_format_named
-from ._pyav import channel_count, fraction, frame_address
+from ._pyav import channel_count, frame_address, time_base_of
 from ._side_data import side_data_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from fractions import Fraction
 
 __all__ = ["FFmpegMeta", "info_of"]
 
@@ -117,6 +118,11 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     return {"ffmpeg": known, **read_meaning(native, frame, known)}
 
 
+def _time_base(native: VideoFrame | AudioFrame) -> Fraction | None:
+    over, under = time_base_of(native)
+    return times(1, over, under) if over and under else None
+
+
 # libavutil/avutil.h: enum AVPictureType
 _PICTURE_TYPES = ("NONE", "I", "P", "B", "S", "SI", "SP", "BI")
 
@@ -132,7 +138,7 @@ _OF_IMAGES, _OF_SOUND = (
 _READ = {
     "info": info_of,
     "pts": lambda native: native.pts,
-    "time_base": lambda native: fraction(native.time_base),
+    "time_base": _time_base,
     "metadata": _metadata,
     "regions": lambda native: [],
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import struct
 import sys
 from ctypes import c_double, c_int, c_void_p, py_object
 from fractions import Fraction
@@ -42,6 +43,7 @@ __all__ = [
     "frame_of_plane",
     "plane_index",
     "stream_address",
+    "time_base_of",
 ]
 
 _POINTER = ctypes.sizeof(c_void_p)
@@ -54,6 +56,20 @@ _PLANE_INDEX = _HEAD + _POINTER
 
 # av/frame.pxd: ptr, _time_base (two ints) and, before PyAV 19, _side_data.
 _FRAME_SIZES = (_HEAD + 2 * _POINTER, _HEAD + 3 * _POINTER)
+
+
+_two_ints = struct.Struct("@2i").unpack
+_two_ints_at = (ctypes.c_ubyte * 8).from_address
+_TIME_BASE = _HEAD + _POINTER
+
+
+def time_base_of(native: VideoFrame | AudioFrame) -> tuple[int, int]:
+    """The two numbers of an av frame's time base; one of them is 0 where it has none.
+
+    PyAV's own answer is a new Fraction each time.
+    """
+    over, under = _two_ints(_two_ints_at(id(native) + _TIME_BASE))
+    return over, under
 
 
 def fraction(ratio: Any) -> Fraction | None:
@@ -165,6 +181,9 @@ def _check() -> None:
         frame.format, frame.buf[0] or 0,
     ):  # fmt: skip
         _refuse("another layout of AVFrame")
+    native.time_base = Fraction(3, 7)
+    if time_base_of(native) != (3, 7):
+        _refuse("another place of its time base")
     if [plane_index(p) for p in planes] != [0, 1] or frame_of_plane(planes[1]) is not native:
         _refuse("another layout of its planes")
 

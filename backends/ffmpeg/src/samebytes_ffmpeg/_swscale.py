@@ -20,9 +20,9 @@ import av.video.reformatter
 from samebytes.errors import MissingDependencyError, NativeError
 from samebytes.plugins import OwnedPointer, untrack
 
-from ._avutil import PYAV, PYAV_HINT
+from ._avutil import PYAV, PYAV_HINT, AVFrame
 
-__all__ = ["FLAGS", "MATRICES", "Planes", "Scaler", "reads", "writes"]
+__all__ = ["FLAGS", "MATRICES", "Planes", "PlanesOfFrame", "Scaler", "reads", "writes"]
 
 # libswscale/swscale.h
 FLAGS = {"linear": 1 << 1, "cubic": 1 << 2, "nearest": 1 << 4, "area": 1 << 5}
@@ -84,6 +84,7 @@ writes = _call("sws_isSupportedOutput", c_int, c_int)
 """Above 0 if pictures of an AVPixelFormat can be made."""
 _set_option = PYAV.quick("av_opt_set_int", c_int, c_void_p, c_char_p, c_int64, c_int)
 
+_DATA, _LINESIZE = AVFrame.data.offset, AVFrame.linesize.offset
 _Pointers = c_void_p * 4
 _Strides = c_int * 4
 
@@ -104,6 +105,20 @@ class Planes:
         count = len(pointers)
         self.pointers[:count] = [*pointers]
         self.strides[:count] = [*strides]
+
+
+class PlanesOfFrame:
+    """The planes of an AVFrame, which is what libswscale reads of it.
+
+    Args:
+        address: the AVFrame*, which lives as long as this is used.
+    """
+
+    __slots__ = ("pointers", "strides")
+
+    def __init__(self, address: int) -> None:
+        self.pointers = address + _DATA
+        self.strides = address + _LINESIZE
 
 
 class Scaler:
@@ -137,7 +152,7 @@ class Scaler:
         )
         self._context = context
 
-    def scale(self, source: Planes, first: int, rows: int, target: Planes) -> int:
+    def scale(self, source: Planes | PlanesOfFrame, first: int, rows: int, target: Planes) -> int:
         """Convert rows of a picture; those before have been.
 
         Args:
@@ -152,10 +167,8 @@ class Scaler:
         Raises:
             NativeError: libswscale cannot.
         """
-        return PYAV.checked(
-            "sws_scale",
-            _scale(
-                self._context, source.pointers, source.strides, first, rows, target.pointers,
-                target.strides,
-            ),
+        written: int = _scale(
+            self._context, source.pointers, source.strides, first, rows, target.pointers,
+            target.strides,
         )  # fmt: skip
+        return written if written >= 0 else PYAV.checked("sws_scale", written)

@@ -71,7 +71,9 @@ class Way:
             RouteError: there is no route for this very frame.
             Refused: the converter cannot read how it lies.
         """
-        view = frame.map(self.spec.node, "r", copy=copy)
+        node = self.spec.node
+        # What is there already needs no mapping: it is read, and not kept.
+        view = frame if frame.context.node == node else frame.map(node, "r", copy=copy)
         try:
             conversion = self._idle.pop()
         except IndexError:
@@ -80,9 +82,10 @@ class Way:
             made = take(self.target.image, conversion.row_padding)
         else:
             made = conversion.new_frame(view.context)
+        # Before the pictures drive all that is needed for it out of the processor's caches.
+        made.meta = meta_of_converted(frame, self.source, self.target)
         conversion.run(view, made)
         self._idle.append(conversion)
-        made.meta = meta_of_converted(frame, self.source, self.target)
         count_conversion(self._label, self._nbytes)
         return made
 

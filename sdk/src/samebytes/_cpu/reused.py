@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -92,11 +93,14 @@ class _Lease(NamedTuple):
     Attributes:
         address, nbytes: where it is.
         owner: what keeps it.
+        memory_at: makes a ctypes array of it, with an attribute `owner`. numpy takes its buffer at
+            a tenth of the cost of an array's, which it describes again for each array.
     """
 
     address: int
     nbytes: int
     owner: Any
+    memory_at: Any
 
 
 class _Places:
@@ -121,21 +125,26 @@ class _Places:
             number = known.setdefault(address, len(known))
             if number == len(self._leases):
                 nbytes = owner.nbytes if whole else high - low
-                self._leases.append(_Lease(address, nbytes, owner))
+                kind: Any = type(
+                    "LentMemory", (ctypes.c_ubyte * nbytes,), {"__slots__": ("owner",)}
+                )
+                self._leases.append(_Lease(address, nbytes, owner, kind.from_address))
             native = plane.native
             place = first - low - address
             self._planes.append((number, native.shape, native.dtype, place, native.strides))
 
     def lent(self) -> tuple[Frame[Any], list[weakref.ref[Storage]]]:
         """A frame over the bytes whose arrays hold storages of its own, and these storages."""
-        leases = [
-            LeasedStorage(address=address, nbytes=nbytes, keep=owner)
-            for address, nbytes, owner in self._leases
-        ]
-        bases = [np.asarray(lease) for lease in leases]
+        leases, memories = [], []
+        for address, nbytes, owner, memory_at in self._leases:
+            lease = LeasedStorage(address=address, nbytes=nbytes, keep=owner)
+            memory = memory_at(address)
+            memory.owner = lease
+            leases.append(lease)
+            memories.append(memory)
         natives = tuple(
             [
-                np.ndarray(shape, dtype, bases[number], place, strides)
+                np.ndarray(shape, dtype, memories[number], place, strides)
                 for number, shape, dtype, place, strides in self._planes
             ]
         )

@@ -127,7 +127,7 @@ def sample_aspect_of(metadata: Mapping[str, Any]) -> Fraction | None:
         LayoutError: it is not a Fraction (or int) above 0.
     """
     found = _fraction(metadata, "sample_aspect_ratio", "width by height of a pixel, a Fraction")
-    if found == 0:
+    if found is not None and not found.numerator:
         raise LayoutError("metadata['sample_aspect_ratio'] must not be 0")
     return found
 
@@ -138,6 +138,8 @@ def _fraction(metadata: Mapping[str, Any], key: str, what: str) -> Fraction | No
         return None
     from fractions import Fraction  # with decimal, which importing samebytes does not need
 
+    if type(value) is Fraction and value.numerator >= 0:
+        return value  # nearly always, and of each frame: without a comparison of Fractions
     if not isinstance(value, Fraction | int) or isinstance(value, bool) or value < 0:
         raise LayoutError(f"metadata[{key!r}] is {what}; not {value!r}")
     return Fraction(value)
