@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts of what the code consists of, beside those of an earlier commit.
 
-    python3 -m devtools.counts    # a table: those of devtools/counts.json, and those of today
+    .venv/bin/python -m devtools.counts    # a table: those of counts.json, and those of today
 
 Each count is defined by the docstring of the function that makes it. All of them look at files
 called `*.py` outside of hidden folders and of `build`; a *distribution* is a folder of at most two
@@ -15,13 +15,16 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from statistics import median
 
-from devtools.import_circles import circles
+import networkx
+
 from devtools.workspace import ROOT
 
 RECORD = ROOT / "devtools" / "counts.json"
@@ -29,14 +32,6 @@ _CORE = "sdk/src/samebytes/_core"
 _PLUGINS = "sdk/src/samebytes/plugins.py"
 _CRYPTIC = frozenset({"What", "Whether", "Those", "Who", "Where"})
 _UNCLEAR = _CRYPTIC | {"Which", "How", "When", "That", "Why"}
-_COUNTED_WORDS = {
-    "getrefcount": r"\bgetrefcount\b",
-    "settrace": r"\bsettrace\b",
-    "tracing of opcodes": r"\bf_trace_opcodes\b|\bINSTRUCTION\b",
-    "hand_over, store_result, uninterrupted, Resumable": (
-        r"\b(?:hand_over|store_result|uninterrupted|Resumable)\b"
-    ),
-}
 
 Figures = dict[str, float]
 
@@ -45,6 +40,7 @@ class Checkout:
     """The Python files of one checkout, by their paths in it."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.texts = {
             path.relative_to(root).as_posix(): path.read_text("utf-8")
             for path in sorted(root.rglob("*.py"))
@@ -77,7 +73,7 @@ def count(root: Path) -> Figures:
     """Return every count of the checkout at `root`, in the order of the table."""
     checkout = Checkout(root)
     figures: Figures = {}
-    for counted in (core, interface, sizes, words, docstrings, import_circles, private_tests):
+    for counted in (core, interface, sizes, docstrings, import_circles, private_tests):
         figures.update(counted(checkout))
     return figures
 
@@ -131,18 +127,6 @@ def sizes(checkout: Checkout) -> Figures:
     return figures
 
 
-def words(checkout: Checkout) -> Figures:
-    """Occurrences of words of the census and of tracing, in source and in tests.
-
-    Every whole word counts, in code, comments and docstrings: an import and a use are two.
-    """
-    return {
-        f"{where}: {name}": sum(len(re.findall(pattern, text)) for text in texts.values())
-        for where, texts in (("source", checkout.source), ("tests", checkout.tests))
-        for name, pattern in _COUNTED_WORDS.items()
-    }
-
-
 def docstrings(checkout: Checkout) -> Figures:
     """Docstrings of modules, classes and functions in the source, and how many open cryptically.
 
@@ -166,25 +150,27 @@ def docstrings(checkout: Checkout) -> Figures:
 
 
 def import_circles(checkout: Checkout) -> Figures:
-    """Circles of imports among the modules of the source.
+    """Circles of imports among the modules of the source, as `ruff analyze graph` finds imports.
 
     A circle is a strongly connected component of two or more modules: each of them reaches every
-    other one by imports. Imports at import time are those outside of functions; deferred ones
-    stand in functions; those for typing under `if TYPE_CHECKING:`. Each line counts with the
-    kinds of the lines before it. `from package import name` leads to the module package.name
-    where there is one, otherwise to the package; the import of a module does not count as one of
-    the packages that it lies in.
+    other one by imports. Deferred imports stand in functions, those for typing under
+    `if TYPE_CHECKING:`; the second line counts both.
     """
-    modules = {_module(path): text for path, text in checkout.source.items()}
+    folders = [f"{name}/src" for name in checkout.distributions]
     figures: Figures = {}
-    for label, deferred, typing in (
-        ("at import time", False, False),
-        ("with deferred imports", True, False),
-        ("with those for typing too", True, True),
+    for label, kinds in (
+        ("with deferred imports", "--no-type-checking-imports"),
+        ("with those for typing too", "--type-checking-imports"),
     ):
-        found = circles(modules, deferred=deferred, typing=typing)
+        command = [sys.executable, "-m", "ruff", "analyze", "graph", "--quiet", kinds, *folders]
+        answer = subprocess.run(
+            command, cwd=checkout.root, capture_output=True, text=True, check=True
+        )
+        graph = networkx.DiGraph(json.loads(answer.stdout))
+        sizes = [len(part) for part in networkx.strongly_connected_components(graph)]
+        found = [size for size in sizes if size > 1]
         figures[f"circles {label}"] = len(found)
-        figures[f"circles {label}: modules of the largest"] = max(map(len, found), default=0)
+        figures[f"circles {label}: modules of the largest"] = max(found, default=0)
     return figures
 
 
@@ -226,10 +212,6 @@ def table(recorded: Figures, now: Figures, commit: str) -> str:
 
 def _is_hidden(path: Path) -> bool:
     return any(part.startswith(".") or part == "build" for part in path.parts)
-
-
-def _module(path: str) -> str:
-    return path.partition("/src/")[2].removesuffix(".py").replace("/", ".")
 
 
 @cache
