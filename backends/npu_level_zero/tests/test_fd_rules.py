@@ -155,6 +155,42 @@ def test_a_driver_that_ignores_the_question(fake: Any) -> None:
         allocation.exported()
 
 
+def test_memory_that_was_not_made_for_it_is_asked_about_once(fake: Any) -> None:
+    Memory(fake)
+    allocation, _storage = new_memory(fake.context(), mmap.PAGESIZE, MemoryType.HOST)
+    with pytest.raises(NotExportableError, match="exportable=True") as first:
+        allocation.exported()
+    calls = len(fake.calls)
+    with pytest.raises(NotExportableError) as again:
+        allocation.exported()
+    assert len(fake.calls) == calls
+    assert str(first.value) == str(again.value) == allocation.unexportable
+
+
+@pytest.mark.parametrize(
+    ("made_for_it", "code"),
+    [(True, Result.ERROR_NOT_AVAILABLE), (False, Result.ERROR_OUT_OF_HOST_MEMORY)],
+)
+def test_a_refusal_that_may_pass_is_not_remembered(
+    fake: Any, made_for_it: bool, code: Result
+) -> None:
+    memory, context = Memory(fake), fake.context()
+    assert fd_rules(context).export_is_ours
+    allocation, _storage = new_memory(
+        context, mmap.PAGESIZE, MemoryType.HOST, 0, export_descriptor() if made_for_it else None
+    )
+    fake.handlers["zeMemGetAllocProperties"] = lambda *_: code
+    with pytest.raises(NotExportableError):
+        allocation.exported()
+    assert not allocation.unexportable
+    fake.handlers["zeMemGetAllocProperties"] = memory.query
+    if made_for_it:
+        os.fstat(allocation.exported().fileno())
+    else:
+        with pytest.raises(NotExportableError, match="exportable=True"):
+            allocation.exported()
+
+
 def test_a_refused_import_takes_nothing(fake: Any, memfd: Fd) -> None:
     Memory(fake, takes="at once")
     context = fake.context()

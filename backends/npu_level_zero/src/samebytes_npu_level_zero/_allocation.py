@@ -12,10 +12,12 @@ from samebytes.errors import LayoutError
 from samebytes.plugins import Lock, deferred
 
 from ._abi.constants import MemoryType
+from ._abi.results import Result
 from ._abi.structures import Typed
+from ._errors import NotExportableError
 from ._fd_rules import fd_rules
 from ._native_context import NativeContext
-from ._usm import AllocationProperties, allocate, free, inspect, query_fd
+from ._usm import AllocationProperties, allocate, free, inspect, not_exported, query_fd
 
 __all__ = ["Allocation", "new_memory"]
 
@@ -42,9 +44,14 @@ class Allocation:
         nbytes: its size; where a pointer was wrapped, as far as the user's word goes.
         kind: host, shared or device memory.
         owned: it is freed with its storage; else it is somebody else's.
+        unexportable: why the driver exports no descriptor of it; "" until it has said that, and of
+            memory that may have one.
     """
 
-    __slots__ = ("_cell", "_exported", "context", "kind", "nbytes", "owned")
+    __slots__ = (
+        "_cell", "_exported", "_made_to_export", "context", "kind", "nbytes", "owned",
+        "unexportable",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -54,12 +61,15 @@ class Allocation:
         kind: MemoryType,
         *,
         owned: bool = True,
+        made_to_export: bool = True,
     ) -> None:
         self.context = context
         self._cell = c_void_p(address)
         self.nbytes = nbytes
         self.kind = kind
         self.owned = owned
+        self.unexportable = ""
+        self._made_to_export = made_to_export
         self._exported: Fd | None = None
 
     @property
@@ -97,6 +107,8 @@ class Allocation:
         """
         exported = self._exported
         if exported is None:
+            if self.unexportable:
+                raise not_exported()
             # Asked here and not when it is wrapped: before the first byte of a region, a driver
             # answers with an error, which takes longer than the wrapping.
             if not self.owned and (here := self._byte(0)) and self._byte(-1) == here:
@@ -105,12 +117,21 @@ class Allocation:
                     "memory is unknown: wrap the start of the allocation, with an offset"
                 )
             rules = fd_rules(self.context)
-            made = query_fd(self.context, self.address)
+            made = self._query()
             if not rules.export_is_ours:
                 made = Fd.borrow(made.detach())
             with _lock:
                 exported = self._exported = self._exported or made
         return exported
+
+    def _query(self) -> Fd:
+        try:
+            return query_fd(self.context, self.address)
+        except NotExportableError as error:
+            # Of other memory, the driver may say so for want of descriptors.
+            if error.code == Result.ERROR_NOT_AVAILABLE and not self._made_to_export:
+                self.unexportable = str(error)
+            raise
 
     def _byte(self, offset: int) -> AllocationProperties | None:
         return inspect(self.context, self.address + offset)
@@ -146,7 +167,7 @@ def new_memory(
         LayoutError: the size or alignment cannot be.
         LevelZeroError: the driver refuses.
     """
-    allocation = Allocation(context, 0, nbytes, kind)
+    allocation = Allocation(context, 0, nbytes, kind, made_to_export=extension is not None)
     storage: Storage | None = allocation.storage(keep)
     assert storage is not None
     try:

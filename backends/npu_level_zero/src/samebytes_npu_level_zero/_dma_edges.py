@@ -50,6 +50,8 @@ class LevelZeroFrameToDma(MemoryMapper):
 def _exported(target: Context, native: USMPointer) -> Any:
     """A buffer of the dma plugin, whose class must not be imported here: its context makes it."""
     make_buffer: Any = target
+    if native.allocation.unexportable:
+        raise Refused(native.allocation.unexportable)
     try:
         return make_buffer.import_fd(native.allocation.exported().dup())
     except (LevelZeroError, LayoutError) as error:

@@ -36,6 +36,7 @@ __all__ = [
     "inspect",
     "kind_name",
     "kind_of",
+    "not_exported",
     "query_fd",
     "query_nt_handle",
 ]
@@ -172,7 +173,7 @@ def query_fd(context: NativeContext, address: int) -> Fd:
     found = ze_external_memory_export_fd_t(flags=ExternalMemoryType.DMA_BUF, fd=-1)
     _export(context, address, found)
     if found.fd < 0:
-        raise _not_exported()
+        raise not_exported()
     return Fd(found.fd)
 
 
@@ -185,7 +186,7 @@ def query_nt_handle(context: NativeContext, address: int) -> int:
     found = ze_external_memory_export_win32_handle_t(flags=ExternalMemoryType.OPAQUE_WIN32)
     _export(context, address, found)
     if not found.handle:
-        raise _not_exported()
+        raise not_exported()
     return int(found.handle)
 
 
@@ -197,8 +198,11 @@ def _export(context: NativeContext, address: int, found: Typed) -> None:
         raise NotExportableError(error.call, error.code, _ONLY_EXPORTABLE) from error
 
 
-def _not_exported() -> NotExportableError:
-    # A driver that does not know the structure leaves it as it was.
+def not_exported() -> NotExportableError:
+    """The error for memory that was not made to be exported.
+
+    A driver that does not know the structure leaves it as it was, which means the same.
+    """
     return NotExportableError(
         "zeMemGetAllocProperties", Result.ERROR_NOT_AVAILABLE, _ONLY_EXPORTABLE
     )
