@@ -24,6 +24,8 @@ import samebytes as sb  # noqa: E402 - the packages of other distributions are a
 import samebytes.elements as el  # noqa: E402
 import samebytes_opencv  # noqa: E402
 import samebytes_openvino as sbo  # noqa: E402
+from samebytes.errors import SamebytesError  # noqa: E402
+from samebytes.testing import missing_device  # noqa: E402
 
 WARM = 5
 
@@ -70,6 +72,28 @@ def test_of_a_conversion() -> None:
     for _ in range(WARM):
         sb.frame(native).convert("RGB24")
     assert calls(lambda: sb.frame(native).convert("RGB24")) <= 78
+
+
+@pytest.mark.parametrize(("access", "most"), [("r", 82), ("rw", 95)])
+def test_from_a_frame_in_cuda_memory_to_an_array(access: Any, most: int) -> None:
+    """It is wrapped, mapped, lent as torch asks for it, and given back."""
+    pytest.importorskip(
+        "samebytes_cuda", reason="missing package samebytes-cuda: pip install samebytes-cuda"
+    )
+    try:
+        device: Any = sb.context("ffmpeg:CUDA")
+    except SamebytesError:
+        pytest.skip(missing_device("CUDA"))
+
+    def lent() -> object:
+        plane = sb.frame(native).map("cuda", access)[0]
+        assert plane.__dlpack_device__()[0] == 2
+        return plane.__dlpack__(stream=1, max_version=(1, 0))
+
+    for _ in range(WARM + 1):
+        native = device.allocate_frame("NV12", 320, 192).native
+        count = calls(lent)
+    assert count <= most
 
 
 @pytest.mark.parametrize("resize", [None, samebytes_opencv.resize], ids=["inside", "opencv"])

@@ -128,6 +128,15 @@ def test_the_short_form_reads_what_the_structure_reads() -> None:
         *frame.data[:4], *frame.linesize[:4], frame.extended_data, 64, 48, 0, frame.format,
         frame.buf[0] or 0,
     )  # fmt: skip
+    made_up = frame.hw_frames_ctx, frame.crop_top, frame.crop_left = 4096, 6, 9
+    try:
+        for_devices = _avframe_abi.device_fields(_avutil.AVFrame)
+        fields = for_devices.unpack(ctypes.string_at(address, for_devices.size))
+    finally:
+        frame.hw_frames_ctx, frame.crop_top, frame.crop_left = None, 0, 0
+    assert fields == (
+        *frame.data[:4], *frame.linesize[:4], 64, 48, frame.format, frame.buf[0], *made_up
+    )  # fmt: skip
     assert _avframe_abi.FRAME_PLANES.size == _avutil.AVFrame.extended_data.offset
 
 

@@ -10,7 +10,7 @@ import struct
 from ctypes import Structure, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any
 
-__all__ = ["AVFRAMES", "FRAME_PLANES", "frame_head"]
+__all__ = ["AVFRAMES", "FRAME_PLANES", "device_fields", "frame_head"]
 
 _Fields = list[tuple[str, Any]]
 
@@ -108,6 +108,16 @@ def frame_head(frame: type[Structure]) -> struct.Struct:
     """
     gap = frame.buf.offset - frame.format.offset - frame.format.size
     return struct.Struct(f"@4Q32x4i16xQ4i{gap}xQ")
+
+
+def device_fields(frame: type[Structure]) -> struct.Struct:
+    """Return the struct that unpacks what describes the frame of a device, in one go.
+
+    data[0..3], linesize[0..3], width, height, format, buf[0], hw_frames_ctx, crop_top, crop_left.
+    """
+    before = frame.buf.offset - frame.format.offset - frame.format.size
+    between = frame.hw_frames_ctx.offset - frame.buf.offset - 8
+    return struct.Struct(f"@4Q32x4i24x2i4xi{before}xQ{between}xQ8xQ8xQ")
 
 
 FRAME_PLANES = struct.Struct("@8Q8i")

@@ -75,8 +75,9 @@ def export(
     words = _WORDS[array.kind]
     asked = None if dl_device is None else int(dl_device[0])
     device = _place(array, asked if asked in words else words[0])
+    if copy or dl_device is not None:
+        check_dlpack_request(device, dl_device, copy)
     used: int | None = None
-    check_dlpack_request(device, dl_device, copy)
     if device[0] in (CPU, CUDA_HOST):
         if stream is not None and stream != -1:
             raise ExportError(f"memory of the host has no stream {stream!r}: pass stream=None")
@@ -86,7 +87,8 @@ def export(
         used = _checked_stream(stream)
         order_before(array, used)
     capsule = array.dlpack_capsule(device, max_version=max_version, readonly=readonly)
-    array.pin.hand_out(used)
+    if used is None:
+        array.pin.hand_out()
     return capsule
 
 
@@ -103,8 +105,8 @@ def _checked_stream(stream: Any) -> int:
 
 def order_before(array: PointerArray, stream: int) -> None:
     """Let a stream wait for what is pending on the memory, which it may use from now on."""
-    if array.pin.is_ordered(stream):
-        return
-    array.pin.ask_again()
-    follow(array.context, stream)
-    array.pin.hand_out(stream)
+    pin = array.pin
+    if not pin.is_ordered(stream):
+        pin.ask_again()
+        follow(array.context, stream)
+        pin.hand_out(stream)

@@ -98,7 +98,8 @@ def precede(context: Home, stream: int) -> None:
 
 def follow(context: Home, stream: int) -> None:
     """Let `stream` wait for what is pending on home."""
-    order(context, LEGACY_STREAM, stream)
+    if stream != LEGACY_STREAM:
+        order(context, LEGACY_STREAM, stream)
 
 
 def order(context: Home, first: int, *others: int) -> None:

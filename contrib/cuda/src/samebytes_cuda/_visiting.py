@@ -11,7 +11,6 @@ are held. For everybody else the CPU waits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from samebytes import TensorInfo
@@ -28,6 +27,8 @@ __all__ = ["Visit", "visiting"]
 
 class _Uses:
     """The streams on which memory is used, and that of the framework that it belongs to."""
+
+    __slots__ = ("anywhere", "at_home", "context", "follows_home", "keep", "lender", "queues")
 
     def __init__(self, context: Home, lender: int, follows_home: bool, keep: object) -> None:
         self.context = context
@@ -97,19 +98,23 @@ def visiting(
 ) -> tuple[tuple[CudaArray, ...], Visit]:
     """See `CudaContext.import_planes`."""
     lender, queue = stream or LEGACY_STREAM, ordering_queue()
-    handle = LEGACY_STREAM if queue is None else handle_of(queue)
     # Before there is an owner, whose end would fail by the same stream. A queue waits for the
     # framework's stream alone, and not for what others do on the default stream.
     is_ordered = follows_home_of(context, lender, holder)
-    check_queue(context, handle, queue)
-    waiting = {handle, LEGACY_STREAM} - ({LEGACY_STREAM} if is_ordered else set())
-    order_known(context, lender, *waiting)
+    handle = LEGACY_STREAM
+    waiting = [] if is_ordered else [LEGACY_STREAM]
+    if queue is not None:
+        handle = handle_of(queue)
+        check_queue(context, handle, queue)
+        if handle != LEGACY_STREAM:
+            waiting.append(handle)
+    if waiting:
+        order_known(context, lender, *waiting)
     uses = _Uses(context, lender, is_ordered, keep)
     flush = None if readonly else uses.let_lender_wait
     pin = Visit(uses.end, holds=uses, wait=context.finish, flush=flush, at_exit=True)
     pin.context, pin.handed_out, pin.uses = context, False, uses
     if queue is not None:
         uses.queues[handle] = queue
-    make = partial(CudaArray, context)
-    arrays = tuple(make(address, info, "device", pin, readonly) for address, info in places)
-    return arrays, pin
+    arrays = [CudaArray(context, start, info, "device", pin, readonly) for start, info in places]
+    return tuple(arrays), pin

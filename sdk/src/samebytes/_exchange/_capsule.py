@@ -9,6 +9,8 @@ Python callback would be entered in a state it must not be entered in.
 from __future__ import annotations
 
 import ctypes
+import sys
+from functools import cache
 from struct import Struct
 from typing import Any, NamedTuple
 
@@ -17,12 +19,22 @@ from ._dlpack_abi import (
     LEGACY_NAME,
     MAJOR_VERSION,
     VERSIONED_NAME,
+    DLDevice,
     DLManagedTensor,
     DLManagedTensorVersioned,
     DLTensor,
 )
 
-__all__ = ["Content", "Described", "content", "describe", "device_at", "still_holds", "tensor_at"]
+__all__ = [
+    "Content",
+    "Described",
+    "as_one",
+    "content",
+    "describe",
+    "device_at",
+    "still_holds",
+    "tensor_at",
+]
 
 # A prototype of our own: see samebytes._core.native.pointers.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
@@ -105,6 +117,12 @@ def device_at(at: int, versioned: int) -> ctypes.c_uint64:
     Both of its numbers in one; `versioned` is the first of the fields.
     """
     return _device_at(at + (_DEVICE_AT if versioned else DLTensor.device.offset))
+
+
+@cache
+def as_one(device: tuple[int, int]) -> int:
+    """A DLDevice, its type and its id, in one number: what `device_at` is set to."""
+    return int.from_bytes(bytes(DLDevice(*device)), sys.byteorder)
 
 
 def still_holds(capsule: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from types import FrameType
 from typing import Any
 
@@ -12,11 +13,12 @@ import numpy as np
 
 from samebytes._core.memory.info import TensorInfo
 from samebytes._core.native.arrays import pinned_array
+from samebytes._core.native.pointers import get_pointer
 from samebytes._dtypes import DType
 from samebytes.errors import ExportError
 
-from ._capsule import content
-from ._dlpack_abi import DEVICE_CPU
+from ._capsule import as_one, content, device_at
+from ._dlpack_abi import DEVICE_CPU, LEGACY_NAME, VERSIONED_NAME
 
 __all__ = ["dlpack", "dlpack_capsule", "lasting_export"]
 
@@ -133,8 +135,8 @@ def dlpack_capsule(
         assert dtype.dlpack_code is not None  # only packed types lack one
         content(capsule).tensor.dtype.code = dtype.dlpack_code
     if device != (DEVICE_CPU, 0):
-        exported = content(capsule).tensor.device
-        exported.device_type, exported.device_id = device
+        at = get_pointer(capsule, VERSIONED_NAME if versioned else LEGACY_NAME)
+        device_at(at, versioned).value = as_one(device)
     return capsule
 
 
@@ -206,11 +208,13 @@ def _consumable(array: np.ndarray[Any, Any], *, writable: bool) -> np.ndarray[An
     torch ends the process on a negative stride, on axes without a second element too.
     """
     strides, itemsize = array.strides, array.itemsize
-    if any(s < 0 or s % itemsize for s in strides):
+    is_whole, is_nested = _looked_at(array.shape, strides, itemsize)
+    if not is_whole:
         if not array.size:
             return np.empty(array.shape, array.dtype)
         array = _without_idle_strides(array)
         strides = array.strides
+        is_nested = _looked_at(array.shape, strides, itemsize)[1]
         if any(s < 0 for s in strides):
             raise ExportError(
                 f"strides {strides} are negative, on which some consumers end the process: "
@@ -221,7 +225,7 @@ def _consumable(array: np.ndarray[Any, Any], *, writable: bool) -> np.ndarray[An
                 f"strides {strides} are not multiples of the element's {itemsize} bytes, and "
                 "DLPack counts strides in elements: let the consumer ask for a copy"
             )
-    nested = array.flags.c_contiguous or _is_nested(array)
+    nested = is_nested or array.flags.c_contiguous
     if writable and not nested and TensorInfo.of(array).overlaps:
         raise ExportError(
             f"elements of shape {array.shape} with strides {strides} overlap, so writing one "
@@ -239,11 +243,18 @@ def _without_idle_strides(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return pinned_array(interface, array)
 
 
-def _is_nested(array: np.ndarray[Any, Any]) -> bool:
-    """True if each axis steps over all of the next: a fast proof that elements do not overlap."""
-    reach = array.itemsize
-    for n, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+@lru_cache(maxsize=1024)
+def _looked_at(
+    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
+) -> tuple[bool, bool]:
+    """True if DLPack can express the strides, and none is negative; and if they are nested.
+
+    That is where each axis steps over all of the next: a fast proof that elements do not overlap.
+    """
+    is_whole = all(s >= 0 and s % itemsize == 0 for s in strides)
+    reach = itemsize
+    for n, stride in zip(reversed(shape), reversed(strides), strict=True):
         if stride < reach:
-            return False
+            return is_whole, False
         reach = n * stride
-    return True
+    return is_whole, True

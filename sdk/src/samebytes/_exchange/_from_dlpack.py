@@ -18,7 +18,7 @@ from samebytes._dtypes import DType, from_dlpack_code
 from samebytes._numbers import MAX_AXES
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
-from ._capsule import Described, describe, device_at, still_holds, tensor_at
+from ._capsule import Described, as_one, describe, device_at, still_holds, tensor_at
 from ._dlpack_abi import (
     DEVICE_CPU,
     DEVICE_CUDA_HOST,
@@ -27,15 +27,13 @@ from ._dlpack_abi import (
     FLAG_IS_COPIED,
     FLAG_READ_ONLY,
     TYPE_UINT,
-    DLDevice,
 )
 from ._extent import check_extent
 
 __all__ = ["DeviceArray", "from_dlpack"]
 
 _HOST_DEVICES = frozenset({DEVICE_CPU, DEVICE_CUDA_HOST, DEVICE_ROCM_HOST})
-_ON_CPU = int.from_bytes(bytes(DLDevice(DEVICE_CPU, 0)), sys.byteorder)
-"""A DLDevice in one number."""
+_ON_CPU = as_one((DEVICE_CPU, 0))
 _END = 2 * sys.maxsize
 """No address is above it."""
 

@@ -109,7 +109,7 @@ class Input:
             self.rate = self._said or fraction(context.framerate) or RATE
             self.length = 1 / self.rate
             self._aspect = self._aspect_of_container()
-            self._frames: Iterator[av.VideoFrame] = self._decoded()
+            self._frames: Iterator[av.VideoFrame] = self._from_start() if start else self._all()
         except BaseException:
             self.close()
             raise
@@ -211,10 +211,7 @@ class Input:
         ratio = self._stream.sample_aspect_ratio
         return (ratio.numerator, ratio.denominator) if ratio else None
 
-    def _decoded(self) -> Iterator[av.VideoFrame]:
-        if not self._start:
-            yield from self._all()
-            return
+    def _from_start(self) -> Iterator[av.VideoFrame]:
         origin = self._stream.start_time or 0
         begin = origin + int(self._start / Fraction(self._stream.time_base))
         try:

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Access, Frame, MemoryMapper, Storage, Tensor, TensorInfo
+from samebytes import Access, Context, Frame, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import ImageInfo
-from samebytes.plugins import Refused
+from samebytes.plugins import MapperSpec, Refused
 
-from .cuda_planes import cuda_planes_of
-from .frame import described
-from .memory_edges import reference_to
+from .memory_edges import described_and_held
 
 if TYPE_CHECKING:
     from .device import HardwareDevice
@@ -27,7 +25,13 @@ class CUDAFrameToCUDA(MemoryMapper):
     not use them again.
     """
 
-    __slots__ = ()
+    __slots__ = ("_is_same", "_stream")
+
+    def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
+        super().__init__(spec, source, target)
+        # Handles of a context stay the same.
+        self._is_same = _are_in_one_context(source, target)
+        self._stream = source.handle("cuda_stream")
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
         """A native array of the target's for each plane.
@@ -36,14 +40,14 @@ class CUDAFrameToCUDA(MemoryMapper):
             LayoutError: the frame was given back meanwhile.
             Refused: the target is another CUDA context.
         """
+        if not self._is_same:
+            raise Refused(_OTHER_CONTEXT)
         target: Any = self.target
-        _check_context(self.source, target)
-        found = described(item.native)
-        keep = reference_to(item.native, found)
+        found, keep = described_and_held(item.native)
         natives, storage = target.import_planes(
-            cuda_planes_of(found),
+            found.planes,
             keep=keep,
-            stream=self.source.handle("cuda_stream"),
+            stream=self._stream,
             readonly=access == "r",
             holder=self.source,  # whose device has the stream
         )
@@ -68,7 +72,8 @@ class CUDAToCUDAFrame(MemoryMapper):
         image = item.meta.info
         if not isinstance(image, ImageInfo):
             raise Refused("FFmpeg's CUDA frames are images")
-        _check_context(self.source, device)
+        if not _are_in_one_context(self.source, device):
+            raise Refused(_OTHER_CONTEXT)
         try:
             places = [_place(plane) for plane in item.planes]
             pool = device.pool_of(image)
@@ -81,12 +86,14 @@ class CUDAToCUDAFrame(MemoryMapper):
         return native, None, None
 
 
-def _check_context(source: Any, target: Any) -> None:
-    if source.handle("cuda_context") != target.handle("cuda_context"):
-        raise Refused(
-            "the memory belongs to another CUDA context: derive the target from the frame's "
-            "context, as frame.map() does with a name"
-        )
+_OTHER_CONTEXT = (
+    "the memory belongs to another CUDA context: derive the target from the frame's context, as "
+    "frame.map() does with a name"
+)
+
+
+def _are_in_one_context(source: Context, target: Context) -> bool:
+    return source.handle("cuda_context") == target.handle("cuda_context")
 
 
 def _place(plane: Tensor) -> tuple[int, int, int]:

@@ -3,27 +3,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from samebytes import TensorInfo
 from samebytes.errors import LayoutError
 from samebytes.formats import ImageInfo
 
-from .described import Described
-
-__all__ = ["cuda_planes_of"]
+__all__ = ["cuda_planes"]
 
 
-def cuda_planes_of(found: Described) -> tuple[tuple[int, TensorInfo], ...]:
-    """The address and the layout of each plane, in the order of the format.
+def cuda_planes(
+    image: ImageInfo, addresses: Sequence[int], pitches: Sequence[int]
+) -> tuple[tuple[int, TensorInfo], ...]:
+    """The address and the layout of each plane of a frame, in the order of the format.
+
+    Args:
+        image: what the frame holds.
+        addresses, pitches: AVFrame.data and linesize, one for each plane and perhaps more.
 
     Raises:
         LayoutError: a plane has no address, or rows that are shorter than the picture is wide.
     """
-    addresses, pitches = zip(*found.places, strict=True)
-    if not all(addresses):
-        raise LayoutError(f"a plane of the CUDA frame of {found.image} has no address")
-    return tuple(zip(addresses, _infos(found.image, pitches), strict=True))
+    count = len(image.format.planes)
+    if not all(addresses[:count]):
+        raise LayoutError(f"a plane of the CUDA frame of {image} has no address")
+    infos = _infos(image, tuple(pitches[:count]))
+    return tuple(zip(addresses[:count], infos, strict=True))
 
 
 @lru_cache(maxsize=256)

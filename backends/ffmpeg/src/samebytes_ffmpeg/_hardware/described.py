@@ -8,16 +8,21 @@ process.
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
-from typing import NamedTuple, TypeVar
+import struct
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeVar
 
+from samebytes import TensorInfo
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat, ImageInfo
 from samebytes.plugins import bytes_at
 
+from .._avframe_abi import device_fields
 from .._libavutil import Libavutil
 from .._owned import buffer_data
 from .._pixel_formats import image_format_named
+from .cuda_planes import cuda_planes
 from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS
 
 __all__ = ["KINDS", "Described", "describe", "device_kind", "snapshot"]
@@ -37,27 +42,61 @@ class Described(NamedTuple):
         device_ref: AVBufferRef* of the device, which stays the frame's.
         data: the VASurfaceID (data[3]), the AVDRMFrameDescriptor* (data[0]), or the CUdeviceptr of
             the first plane.
-        places: of CUDA the address of each plane and the bytes from row to row.
+        planes: of CUDA the address and the layout of each plane, whose rows are FFmpeg's.
     """
 
     kind: str
     image: ImageInfo
     device_ref: int
     data: int
-    places: tuple[tuple[int, int], ...] = ()
+    planes: tuple[tuple[int, TensorInfo], ...] = ()
 
 
 def describe(library: Libavutil, address: int) -> Described:
     """Return the description of the frame of a device at an AVFrame*.
 
     Raises:
-        LayoutError: it is not a frame of a known kind of device, or it was given back.
+        LayoutError: it is not a frame of a known kind of device, it was given back, or its planes
+            are not where and what they must be.
     """
-    head = library.frame_head
+    (at, unpack), (surfaces_at, unpack_surfaces) = _readers(library)
     # In one go, as each field of ctypes takes as long as all of them.
-    *places, _, width, height, _, format_, first_buffer = head.unpack(
-        (ctypes.c_ubyte * head.size).from_address(address)
-    )
+    *fields, buffer, context, top, left = unpack(at(address))
+    data = buffer_data(context) if context else 0
+    surfaces = unpack_surfaces(surfaces_at(data)) if data else None
+    # A pool gives the same memory again, and a frame is described as it is wrapped and as it is
+    # mapped: what was found out of these numbers is still so.
+    return _described(library, tuple(fields), bool(buffer), surfaces, top, left)
+
+
+# Gives the bytes at an address, and unpacks them.
+_Reader = tuple[Callable[[int], Any], Callable[[Any], tuple[int, ...]]]
+
+
+@cache
+def _readers(library: Libavutil) -> tuple[_Reader, _Reader]:
+    """Readers of an AVFrame, and of device_ref, format, sw_format and size of its surfaces."""
+    frames = FRAMES_CONTEXTS[library.major]
+    between = frames.format.offset - frames.device_ref.offset - 8
+    surfaces = struct.Struct(f"@{frames.device_ref.offset}xQ{between}x4i")
+    return _reader(device_fields(library.AVFrame)), _reader(surfaces)
+
+
+def _reader(fields: struct.Struct) -> _Reader:
+    return (ctypes.c_ubyte * fields.size).from_address, fields.unpack
+
+
+@lru_cache(maxsize=256)
+def _described(
+    library: Libavutil,
+    fields: tuple[int, ...],
+    has_buffer: bool,
+    surfaces: tuple[int, ...] | None,
+    top: int,
+    left: int,
+) -> Described:
+    """The description that follows from what was read."""
+    *places, width, height, format_ = fields
     kind = device_kind(library, format_)
     if kind is None:
         if format_ == AV_PIX_FMT_NONE:
@@ -66,49 +105,37 @@ def describe(library: Libavutil, address: int) -> Described:
             )
         name = library.pixel_format_name(format_)
         raise LayoutError(f"samebytes knows no device whose frames have pixel format {name}")
-    frame = library.AVFrame.from_address(address)
-    if not first_buffer:
+    if not has_buffer:
         raise LayoutError(f"the {kind} frame has no buffer that FFmpeg counts references to")
-    context = frame.hw_frames_ctx
-    if not context:
+    if surfaces is None:
         raise LayoutError(
             f"the {kind} frame has no hw_frames_ctx, which holds its device and its pixel format: "
             "FFmpeg's decoders and av_hwframe_get_buffer() set it"
         )
-    if frame.crop_left or frame.crop_top:
+    if left or top:
         raise LayoutError(
-            f"the picture begins at pixel ({frame.crop_left}, {frame.crop_top}) of its surface, "
+            f"the picture begins at pixel ({left}, {top}) of its surface, "
             "which other frameworks would not know: use the filter hwdownload,crop"
         )
-    frames = FRAMES_CONTEXTS[library.major].from_address(buffer_data(context))
-    image = _image(library, frames.sw_format, width, height)
-    if width > frames.width or height > frames.height:
+    device, format_of_surfaces, sw_format, *size = surfaces
+    image = ImageInfo.of(_format(library, sw_format), width, height)
+    if width > size[0] or height > size[1]:
         raise LayoutError(
-            f"a frame of {width}x{height} does not fit its surface of "
-            f"{frames.width}x{frames.height}"
+            f"a frame of {width}x{height} does not fit its surface of {size[0]}x{size[1]}"
         )
-    device = frames.device_ref
-    if device_kind(library, frames.format) != kind or not device:
+    if device_kind(library, format_of_surfaces) != kind or not device:
         raise LayoutError(f"the hw_frames_ctx of the {kind} frame is not an AVHWFramesContext")
     if kind == "vaapi":
         # A VASurfaceID of 32 bits in place of a pointer.
         return Described(kind, image, device, places[3] & 0xFFFFFFFF)
-    if kind == "cuda":
-        count = len(image.format.planes)
-        planes = tuple(zip(places[:count], places[4 : 4 + count], strict=True))
-        return Described(kind, image, device, places[0], planes)
-    return Described(kind, image, device, places[0])
+    planes = cuda_planes(image, places[:4], places[4:]) if kind == "cuda" else ()
+    return Described(kind, image, device, places[0], planes)
 
 
 @lru_cache(maxsize=64)
 def device_kind(library: Libavutil, pixel_format: int) -> str | None:
     """The type of device that frames of a pixel format belong to; None if it is not known here."""
     return KINDS.get(library.pixel_format_name(pixel_format))
-
-
-@lru_cache(maxsize=256)
-def _image(library: Libavutil, sw_format: int, width: int, height: int) -> ImageInfo:
-    return ImageInfo.of(_format(library, sw_format), width, height)
 
 
 @lru_cache(maxsize=256)

@@ -18,15 +18,15 @@ from samebytes.plugins import Refused, joint_owner, memory_size
 from .._libavutil import Libavutil
 from .._loans import lend, put
 from .._reference import OwnReference, cloning, own_reference
-from .described import Described
+from .described import Described, describe
 from .drm_descriptor import descriptor_of, planes_of
-from .frame import HardwareFrame, carry_meta, described, place_of
+from .frame import HardwareFrame, carry_meta, place_of
 from .objects import empty_frame
 
 if TYPE_CHECKING:
     from .device import HardwareDevice
 
-__all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA", "reference_to"]
+__all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA", "described_and_held"]
 
 
 class VAAPIFrameToVA(MemoryMapper):
@@ -46,14 +46,13 @@ class VAAPIFrameToVA(MemoryMapper):
             LayoutError: the frame was given back meanwhile.
             Refused: the target has another display.
         """
-        found = described(item.native)
         target: Any = self.target
         if target.handle("va_display") != self.source.handle("va_display"):
             raise Refused(
                 "the surface belongs to another VADisplay: derive the target from the frame's "
                 'context, as frame.map("vaapi") does'
             )
-        keep = reference_to(item.native, found)
+        found, keep = described_and_held(item.native)
         surface = target.import_surface(found.data, found.image, keep=keep)
         return surface, None, surface.storage
 
@@ -73,10 +72,9 @@ class DRMFrameToDMA(MemoryMapper):
             Refused: what its file descriptors are does not go with it.
         """
         target: Any = self.target
-        found = described(item.native)
+        found, keep = described_and_held(item.native)
         planes = planes_of(found)
         try:
-            keep = reference_to(item.native, found)
             buffers = {}
             for plane in planes:
                 if plane.number not in buffers:
@@ -158,15 +156,20 @@ def _place(plane: Tensor) -> tuple[int, int, int, int, int]:
     return fd, memory_size(fd), offset, pitch, plane.handle("drm_modifier")
 
 
-def reference_to(native: VideoFrame | HardwareFrame, found: Described) -> OwnReference:
-    """A reference to the buffers that the frame has now; dropping it gives them back.
+def described_and_held(native: VideoFrame | HardwareFrame) -> tuple[Described, OwnReference]:
+    """The description of a frame, and a reference to the buffers that it has now.
+
+    Dropping the reference gives them back.
 
     Args:
         native: the frame.
-        found: its description.
+
+    Raises:
+        LayoutError: as of `describe`.
     """
     library, address = place_of(native)
-    return own_reference(native, address, found.data, _clone_of(library))
+    found = describe(library, address)
+    return found, own_reference(native, address, found.data, _clone_of(library))
 
 
 @cache

@@ -25,7 +25,6 @@ from .._owned import acquired, buffer_data
 from .._pixel_formats import pixel_format_name
 from .._pyav import fraction, frame_address
 from .._reference import ADVICE, shared_at, writable_at
-from .cuda_planes import cuda_planes_of
 from .described import describe
 from .drm_descriptor import DRMPlane, planes_of
 from .frame import HardwareFrame, carry_meta, described, place_of
@@ -100,16 +99,15 @@ class FFmpegHardwareFrame(Frame):
             LayoutError: it was given back, has no hw_frames_ctx, or a format that samebytes lacks.
             UnsupportedObjectError: it is neither.
         """
-        if not isinstance(native, VideoFrame | HardwareFrame):
+        is_of_pyav = isinstance(native, VideoFrame)
+        if not is_of_pyav and not isinstance(native, HardwareFrame):
             raise UnsupportedObjectError(f"{native!r} is not a frame of a device")
         library, address = place_of(native)
         found = describe(library, address)
         if found.kind == "drm":
             planes_of(found)  # a forged descriptor is found out here, where the error helps most
-        elif found.kind == "cuda":
-            cuda_planes_of(found)
         meta: FrameMeta
-        if isinstance(native, VideoFrame):
+        if is_of_pyav:
             meta = FFmpegMeta(native)
             meta.info = found.image
         else:
@@ -184,7 +182,7 @@ class FFmpegHardwarePlane(Tensor):
         if found.kind == "drm":
             return planes_of(found)[self.native.index].info
         if found.kind == "cuda":
-            return cuda_planes_of(found)[self.native.index][1]
+            return found.planes[self.native.index][1]
         layout = found.image.plane_layouts()[self.native.index]
         return TensorInfo(layout.dtype, layout.shape, opaque=True)
 
@@ -202,8 +200,9 @@ class FFmpegHardwarePlane(Tensor):
                 "drm_modifier": plane.modifier,
             }
         elif found.kind == "cuda":
-            address, pitch = found.places[self.native.index]
-            known = {"cuda_ptr": address, "pitch": pitch}
+            address, info = found.planes[self.native.index]
+            assert info.strides is not None, "they lie in rows"
+            known = {"cuda_ptr": address, "pitch": info.strides[0]}
         return known[key] if key in known else super()._handle(key)
 
 
