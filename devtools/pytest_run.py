@@ -10,7 +10,6 @@ from devtools.environment import why_left_out
 from devtools.results import Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
-_FEW = 1
 # What takes long, and shows the same whoever else is installed and from wherever, runs only in the
 # tests together. Tests of this repository say so with their mark, those of the kit cannot. Of the
 # kit's, forks, drop orders, lifetimes and the exit share a process, which does the work of all of
@@ -58,7 +57,7 @@ def few(expression: str = "") -> list[str]:
     chosen = ["-k", expression] if expression else []
     kit = [f"--kit-without={name}" for name in _OF_THE_KIT]
     marks = f"not {_ONLY_TOGETHER}"
-    return ["-p", "samebytes_few", f"--few={_FEW}", *kit, "-m", marks, *chosen]
+    return ["-p", "samebytes_few", "--few", *kit, "-m", marks, *chosen]
 
 
 # Set for the tests, in addition to the caller's environment.

@@ -68,19 +68,14 @@ def hardest() -> list[Result]:
 
 def _fresh(options: argparse.Namespace, _: list[str]) -> int:
     began = time.monotonic()
-    names = options.what or ["demo", "setup"]
+    asked = options.what or ["demo", "setup"]
     known = (*COMMANDS, DEVICES, _ANALYTICS, _IMAGE)
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := set(asked).difference(known):
         raise CommandError(f"fresh does not know {', '.join(unknown)}; it knows {', '.join(known)}")
-    results = []
-    if _ANALYTICS in names:
-        names = [name for name in names if name != _ANALYTICS]
-        results += analytics(options.suite or SUITE)
-    if _IMAGE in names:
-        names = [name for name in names if name != _IMAGE]
+    results = analytics(options.suite or SUITE) if _ANALYTICS in asked else []
+    if _IMAGE in asked:
         results += image()
-    if names:
+    if names := [name for name in asked if name not in (_ANALYTICS, _IMAGE)]:
         machines = chosen(options.suite, options.user, options.level)
         results += [result for machine in machines for result in _results(machine, names)]
     print("\n" + table(results, time.monotonic() - began), flush=True)

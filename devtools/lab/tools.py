@@ -3,6 +3,7 @@
 
 import platform
 import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,11 +57,5 @@ def find_program(name: str, *, package: str) -> Path:
 
 
 def needs_libraries(program: Path) -> bool:
-    """True if an ELF program names an interpreter (PT_INTERP), as those with libraries do."""
-    data = program.read_bytes()
-    # elf.h: Elf64_Ehdr has e_phoff at 32, e_phentsize at 54, e_phnum at 56; p_type comes first.
-    table = int.from_bytes(data[32:40], "little")
-    size = int.from_bytes(data[54:56], "little")
-    count = int.from_bytes(data[56:58], "little")
-    starts = (table + index * size for index in range(count))
-    return any(int.from_bytes(data[start : start + 4], "little") == 3 for start in starts)
+    """True if a program is linked to libraries, by ldd, which fails for others."""
+    return not subprocess.run(["ldd", program], capture_output=True, check=False).returncode
