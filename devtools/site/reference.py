@@ -14,7 +14,7 @@ from typing import Any
 import griffe
 
 from devtools.site.docstrings import lacking, unexplained
-from devtools.workspace import DISTRIBUTIONS, ROOT
+from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
 __all__ = [
     "PAGES",
@@ -27,38 +27,10 @@ __all__ = [
 ]
 
 PAGES = ROOT / "docs" / "reference" / "api"
-# Where names are imported from, the place that is documented first: what samebytes itself has is
-# not shown once more where plugins import it.
-MODULES = (
-    "samebytes",
-    "samebytes.errors",
-    "samebytes.formats",
-    "samebytes.elements",
-    "samebytes.metadata",
-    "samebytes.metrics",
-    "samebytes.benchmarks",
-    "samebytes.plugins",
-    "samebytes.testing",
-    "samebytes.testing.rules",
-    "samebytes.testing.strategies",
-    "samebytes_cuda",
-    "samebytes_dma",
-    "samebytes_ffmpeg",
-    "samebytes_gpu_opencl",
-    "samebytes_gstreamer",
-    "samebytes_ipc",
-    "samebytes_npu_level_zero",
-    "samebytes_opencv",
-    "samebytes_openvino",
-    "samebytes_openvino.intel_gpu",
-    "samebytes_openvino.intel_npu",
-    "samebytes_ray",
-    "samebytes_softdevices",
-    "samebytes_softdevices.va_surfaces",
-    "samebytes_sycl",
-    "samebytes_v4l2",
-    "samebytes_vaapi",
-)
+# What samebytes itself has is not shown once more where plugins import it.
+_LAST = ("samebytes.plugins", "samebytes.testing")
+# Nobody imports the demo, and each rule is a function, which the rule book lists.
+_NOT_SHOWN = ("samebytes_demo", "samebytes.testing.rules.")
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n +\S.*)*", re.MULTILINE)
 _INHERITED = re.compile(r"inherited_members: \[([\w, ]*)\]")
 _ERRORS = "samebytes.errors."
@@ -87,7 +59,7 @@ def public_names() -> list[Name]:
     """One for each object that a public module exports, under the first module that does."""
     loader = _loader()
     found: dict[str, Name] = {}
-    for module in MODULES:
+    for module in modules():
         package = loader.modules_collection[module]
         for exported in package.exports or ():
             member = package.members.get(str(exported))
@@ -98,6 +70,23 @@ def public_names() -> list[Name]:
             if not target.is_module:
                 found.setdefault(target.canonical_path, Name(f"{module}.{exported}", target))
     return list(found.values())
+
+
+@cache
+def modules() -> list[str]:
+    """The modules with `__all__` that no underscore hides, those first that document a name."""
+    found = set()
+    for folder in (d.path / "src" for d in DISTRIBUTIONS):
+        for file in source_files(".py", below=folder):
+            place = file.relative_to(folder).with_suffix("")
+            parts = place.parts[:-1] if place.name == "__init__" else place.parts
+            if (
+                not any(part.startswith("_") for part in parts)
+                and "__all__ = [" in file.read_text()
+            ):
+                found.add(".".join(parts))
+    shown = (name for name in found if not name.startswith(_NOT_SHOWN))
+    return sorted(shown, key=lambda name: (name.startswith(_LAST), name))
 
 
 def directives(pages: Path = PAGES) -> list[tuple[str, str, set[str]]]:
@@ -234,7 +223,7 @@ def _loader() -> griffe.GriffeLoader:
         docstring_parser=griffe.Parser.google,
         docstring_options={"warnings": False},
     )
-    for package in dict.fromkeys(module.partition(".")[0] for module in MODULES):
+    for package in dict.fromkeys(module.partition(".")[0] for module in modules()):
         loader.load(package)
     loader.resolve_aliases(implicit=False, external=False)
     return loader
