@@ -128,6 +128,41 @@ def test_pictures_of_a_jpeg_decoder_keep_their_range(
     assert sb.stats().copied_bytes == 0
 
 
+@pytest.mark.pyav17
+@pytest.mark.parametrize(
+    ("ending", "codec", "given", "usual"),
+    [
+        ("gif", "", "yuv420p", "'gif'"),
+        ("webm", "", "yuv420p", "'vp9'"),
+        ("png", "", "yuv420p", "'png'"),
+        ("jpg", "", "yuv420p", "'mjpeg'"),
+        ("y4m", "", "yuv420p", "'rawvideo'"),
+        ("ogv", "", "yuv420p", "'vp8'"),
+        ("mxf", "mpeg4", "yuv420p", "'mpeg2video'"),
+        # FFmpeg would write them, and no reader find them.
+        ("ts", "", "bgra", "'mpeg2video'"),
+        ("ts", "vp9", "yuv420p", "'mpeg2video'"),
+        ("mpg", "ffv1", "yuv420p", "'mpeg1video'"),
+    ],
+)
+def test_a_container_without_a_place_for_the_codec_says_which_it_has(
+    ending: str, codec: str, given: str, usual: str, tmp_path: Path
+) -> None:
+    sink = FFmpegSink(tmp_path / f"made.{ending}", codec=codec)
+    with pytest.raises(ElementError, match=f"has no place for .* such as {usual}"):
+        el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
+
+
+def test_an_encoder_by_the_name_of_its_codec_is_the_same(tmp_path: Path) -> None:
+    """VP8 says limited range of all YUV, and H.264 takes none of an odd size."""
+    sink = FFmpegSink(tmp_path / "made.webm", codec="vp8")
+    with pytest.raises(ElementError, match="the file would say limited range, as libvpx does"):
+        el.Pipeline(of_range(ColorRange.JPEG), sink).run(threads=0)
+    odd = FFmpegSink(tmp_path / "made.mp4", codec="h264")
+    with pytest.raises(NegotiationError, match="takes whole groups of pixels, not 63x47"):
+        el.Pipeline([av.VideoFrame(63, 47, "yuv420p")], odd).run(threads=0)
+
+
 def test_pictures_of_a_jpeg_decoder_of_an_odd_size_find_an_encoder(tmp_path: Path) -> None:
     """H.264 takes none of an odd size, so it is MPEG-4."""
     made = tmp_path / "made.mkv"

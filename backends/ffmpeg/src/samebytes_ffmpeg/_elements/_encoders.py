@@ -15,7 +15,7 @@ from samebytes.formats import ImageFormat, ImageInfo
 
 from .._pixel_formats import image_format_named, pixel_format_name
 
-__all__ = ["Encodable", "encoder_for", "name_for", "why_not", "why_not_of_range"]
+__all__ = ["Encodable", "encoder_for", "name_for", "named", "why_not", "why_not_of_range"]
 
 _CHOICES = ("libx264", "mpeg4", "ffv1")
 # Encoders whose bitstreams say limited range of all YUV.
@@ -103,9 +103,14 @@ def why_not(codec: str, pixel_format: str, image: ImageInfo) -> str | None:
     known = [one.name for one in found.video_formats or ()]
     if known and name_for(codec, pixel_format) not in known:
         return f"{codec} takes {', '.join(known)}, not {pixel_format}"
-    if codec == "libx264" and any(_odd(image)):
+    if found.name == "libx264" and any(_odd(image)):
         return f"libx264 takes whole groups of pixels, not {image.width}x{image.height}"
     return None
+
+
+def named(codec: str) -> str:
+    """The own name of an encoder, "libvpx" for "vp8"; "" for ""."""
+    return av.codec.Codec(codec, "w").name if codec else ""
 
 
 def name_for(codec: str, pixel_format: str) -> str:

@@ -104,11 +104,12 @@ class OneFile:
             stopping: errors of a connection, which may take no more data, are left out.
 
         Raises:
-            FFmpegError, OSError: it cannot be finished.
+            FFmpegError, OSError, ValueError: it cannot be finished.
         """
         output, self.output = self.output, None
         early = failed or (stopping and self._aside is not None)
-        expected = (Aside.GivenUpError, av.FFmpegError, OSError) if early else (Aside.GivenUpError,)
+        given_up = (Aside.GivenUpError,)
+        expected = (*given_up, av.FFmpegError, OSError, ValueError) if early else given_up
         try:
             if output is not None:
                 with self._soon() if early else nullcontext():

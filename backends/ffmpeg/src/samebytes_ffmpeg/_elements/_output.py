@@ -16,8 +16,10 @@ from samebytes import Frame
 from samebytes.formats import ImageInfo
 
 from .._from_cpu import named
+from ._containers import add_stream, advice, is_about_the_codec
 from ._describing import as_said, describe, properties_of
 from ._encoders import name_for
+from ._failures import in_words
 from ._peer import Peer
 from ._times import Times
 
@@ -46,6 +48,7 @@ class Output:
         self._container: Any = av.open(
             url, "w", format=format_ or None, container_options=dict(options)
         )
+        self._url, self._codec = url, ""
         self.peer: Peer | None = None
         if isinstance(url, str) and connects and Peer.needed(self._container):
             self.peer = Peer(self._container, url, options)
@@ -77,10 +80,11 @@ class Output:
 
         Raises:
             LayoutError, UnknownNameError: an entry of its metadata is not what it can be.
+            ValueError: the container has no place for such video.
         """
         native = frame.native
         properties = properties_of(native, frame.meta)
-        stream = self._container.add_stream(codec, rate=rate)
+        stream = add_stream(self._container, self._url, codec, rate)
         stream.width, stream.height = native.width, native.height
         image = ImageInfo.of(frame.image.format, native.width, native.height)
         stream.pix_fmt = self._format = name_for(codec, native.format.name)
@@ -98,7 +102,7 @@ class Output:
         elif codec == "mpeg4":
             # Its default, 200 kbit/s, is a mosaic at any size of today.
             stream.bit_rate = int(native.width * native.height * rate) // 4
-        self._stream, self._times = stream, times
+        self._stream, self._times, self._codec = stream, times, codec
         self._like = _likeness(native)
 
     def write(self, frame: Frame[Any]) -> None:
@@ -169,7 +173,13 @@ class Output:
         if self.peer is not None:
             self.peer.open()
         if not self._headed:
-            self._container.start_encoding()
+            try:
+                self._container.start_encoding()
+            except av.FFmpegError as error:
+                if not is_about_the_codec(error):
+                    raise
+                said = advice(self._container, self._url, self._codec)
+                raise ValueError(f"{in_words(error)}; perhaps {said}") from error
             self._headed = True  # from here on PyAV ends the connection when it is closed
         self._container.mux(packets)
         self._begun, self._refused = True, False

@@ -17,7 +17,7 @@ from samebytes.errors import ElementError
 from samebytes.formats import ImageInfo, duration_of
 from samebytes.plugins import Aside, without_secrets_in
 
-from ._encoders import Encodable, encoder_for, why_not_of_range
+from ._encoders import Encodable, encoder_for, named, why_not_of_range
 from ._failures import in_words
 from ._file import OneFile
 from ._input import RATE
@@ -113,7 +113,7 @@ class FFmpegSink(Sink):
         try:
             if not output.started:
                 image = ImageInfo.of(frame.image.format, native.width, native.height)
-                codec = self.codec or encoder_for(native.format.name, image)
+                codec = named(self.codec) or encoder_for(native.format.name, image)
                 options = self.options or {}
                 said = frame.metadata.get("color_range")
                 if (reason := why_not_of_range(codec, native, said, options)) is not None:
@@ -140,7 +140,7 @@ class FFmpegSink(Sink):
                 file.waiting(file.output.flush)
             except Aside.GivenUpError:
                 raise self._error(_GIVEN_UP) from None
-            except (av.FFmpegError, OSError) as error:
+            except (av.FFmpegError, OSError, ValueError) as error:
                 raise self._unfinished(error) from without_secrets_in(error)
         return None
 
@@ -163,7 +163,7 @@ class FFmpegSink(Sink):
     def _finish(self, file: OneFile, remove: bool) -> None:
         try:
             file.close(remove=remove, failed=self.run_failed, stopping=self._stopping)
-        except (av.FFmpegError, OSError) as error:
+        except (av.FFmpegError, OSError, ValueError) as error:
             raise self._unfinished(error) from without_secrets_in(error)
 
     def _file_of(self, stream: int) -> OneFile:
