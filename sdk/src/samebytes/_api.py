@@ -283,15 +283,13 @@ def _check_object(native: Any) -> None:
 
 
 def _wrap_undeclared(native: Any) -> Tensor:
-    _check_object(native)
     if _protocols:
         try:
             make = _protocols[int(native.__dlpack_device__()[0])]
         except Exception:  # no DLPack, a broken one, or a device that was not met before
             make = _by_protocol(native, discovery.tables())
     else:
-        tables = discovery.tables()
-        make = _by_protocol(native, tables) if tables.protocols else CpuTensor.wrap
+        make = _by_protocol(native, discovery.tables())
     return make(native)  # type: ignore[no-any-return]
 
 
@@ -304,6 +302,8 @@ def _by_protocol(native: Any, tables: Tables) -> Wrap:
             return wrap_exported
     except Exception:  # no DLPack, or a broken one: CpuTensor.wrap says what is wrong with it
         key = next((k for k in tables.protocols if isinstance(k, str) and _has(native, k)), None)
+    if key is None:
+        _check_object(native)
     spec = None if key is None else tables.protocols.get(key)
     if key is None or spec is None:
         if key == DEVICE_CPU:
