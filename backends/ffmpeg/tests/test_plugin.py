@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import av
@@ -19,8 +21,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_ffmpeg import FFmpegFrame, FFmpegPlane, _plugin
-from samebytes_ffmpeg._probe import probe
+from samebytes_ffmpeg import FFmpegFrame, FFmpegPlane
 
 
 def _run(program: str) -> subprocess.CompletedProcess[str]:
@@ -48,21 +49,21 @@ def test_public_names_come_when_asked_for() -> None:
 
 
 def test_every_declared_class_is_there() -> None:
-    from importlib import import_module
-
-    specs: list[Any] = [*_plugin.samebytes_tensors(), *_plugin.samebytes_contexts(),
-                        *_plugin.samebytes_mappers()]  # fmt: skip
+    (found,) = entry_points(group="samebytes.plugins", name="ffmpeg")
+    plugin = found.load()
+    specs: list[Any] = [*plugin.samebytes_tensors(), *plugin.samebytes_contexts(),
+                        *plugin.samebytes_mappers()]  # fmt: skip
     for spec in specs:
         named = getattr(spec, "wraps", None) or getattr(spec, "context", None) or spec.mapper
         module, _, name = named.partition(":")
         assert isinstance(getattr(import_module(module), name), type)
-    for native in _plugin.samebytes_tensors():
+    for native in plugin.samebytes_tensors():
         module, _, name = native.native.rpartition(".")
         assert f"{getattr(import_module(module), name).__module__}.{name}" == native.native
 
 
 def test_the_probe_reports_the_versions() -> None:
-    result = probe()
+    result = sb.probe("ffmpeg")
     assert result.usable
     assert result.details["av"] == av.__version__
     assert result.details["libavutil"] == ".".join(map(str, av.library_versions["libavutil"]))

@@ -13,8 +13,8 @@ import pyopencl as cl
 import pytest
 
 import samebytes
+from samebytes import CpuTensor, Storage
 from samebytes.errors import AccessError, CopyRequiredError, NoRouteError
-from samebytes_gpu_opencl import _host_memory
 
 ADD = "kernel void run(global uchar* a) { a[get_global_id(0)] += 1; }"
 
@@ -65,16 +65,19 @@ def test_planes_in_one_piece_are_sub_buffers(unified: Any) -> None:
 
 
 def test_the_memory_is_given_back_with_the_last_mapping(unified: Any) -> None:
-    host = samebytes.context("cpu").allocate((64, 64))
-    before = len(_host_memory._buffers)
-    first = host.map(unified, "rw")
+    released: list[bool] = []
+    memory, cpu = pages(), samebytes.context("cpu")
+    storage = Storage(
+        lambda: released.append(True), address=memory.ctypes.data, nbytes=memory.nbytes
+    )
+    host = CpuTensor.owned(np.asarray(storage), cpu, storage)
+    first, second = host.map(unified, "rw"), host.map(unified, "rw")
     native = first.native
-    assert len(_host_memory._buffers) == before + 1
-    del first
+    del first, second, storage
     assert host.close() is False
+    assert not released
     del native
-    assert len(_host_memory._buffers) == before
-    host.close()
+    assert released
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,6 @@ from samebytes.testing import (
     array_at,
 )
 from samebytes_npu_level_zero import LevelZeroContext, USMPointer
-from samebytes_npu_level_zero._abi.structures import (
-    ze_device_mem_alloc_desc_t,
-    ze_host_mem_alloc_desc_t,
-)
-from samebytes_npu_level_zero._loader import LIBRARY_NAME
 
 Array = np.ndarray[Any, Any]
 PAGE = mmap.PAGESIZE
@@ -37,7 +32,22 @@ PAGE = mmap.PAGESIZE
 @cache
 def loader() -> ctypes.CDLL:
     """The library itself, beside the backend's own view of it."""
-    return ctypes.CDLL(LIBRARY_NAME)
+    return ctypes.CDLL("libze_loader.so.1")
+
+
+class Description(ctypes.Structure):
+    """ze_device_mem_alloc_desc_t, and ze_host_mem_alloc_desc_t, which has no ordinal."""
+
+    _fields_ = (
+        ("stype", ctypes.c_uint32),
+        ("pNext", ctypes.c_void_p),
+        ("flags", ctypes.c_uint32),
+        ("ordinal", ctypes.c_uint32),
+    )
+
+
+DEVICE_DESC, HOST_DESC = 0x15, 0x16
+"""ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC and ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC."""
 
 
 class Owner:
@@ -72,7 +82,7 @@ class HostUSM(Memory):
         return made.value or 0, owner
 
     def call(self, library: Any, handle: Any, size: Any, device: Any, made: Any) -> None:
-        descriptor = ze_host_mem_alloc_desc_t()
+        descriptor = Description(HOST_DESC)
         status = library.zeMemAllocHost(handle, ctypes.byref(descriptor), *size, ctypes.byref(made))
         assert status == 0
 
@@ -107,7 +117,7 @@ class SharedUSM(HostUSM):
     allocates = False
 
     def call(self, library: Any, handle: Any, size: Any, device: Any, made: Any) -> None:
-        host, descriptor = ze_host_mem_alloc_desc_t(), ze_device_mem_alloc_desc_t()
+        host, descriptor = Description(HOST_DESC), Description(DEVICE_DESC)
         status = library.zeMemAllocShared(
             handle, ctypes.byref(descriptor), ctypes.byref(host), *size, device, ctypes.byref(made)
         )
@@ -122,7 +132,7 @@ class DeviceUSM(HostUSM):
     allocates_frames = False
 
     def call(self, library: Any, handle: Any, size: Any, device: Any, made: Any) -> None:
-        descriptor = ze_device_mem_alloc_desc_t()
+        descriptor = Description(DEVICE_DESC)
         status = library.zeMemAllocDevice(
             handle, ctypes.byref(descriptor), *size, device, ctypes.byref(made)
         )

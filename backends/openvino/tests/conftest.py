@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backends of other distributions, which tests of the ways to them need."""
+"""Backends of other distributions, and edges by their names, which tests of the ways need."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
 
 import pytest
 
@@ -22,3 +27,17 @@ def opencl_plugin() -> None:
         "samebytes_gpu_opencl",
         reason="missing package samebytes-gpu-opencl: pip install samebytes-gpu-opencl",
     )
+
+
+@pytest.fixture
+def edge() -> Callable[[str, Any, Any], Any]:
+    """One edge by the name of its class, to be used by hand: edge(name, source, target)."""
+
+    def make(name: str, source: Any, target: Any) -> Any:
+        (plugin,) = entry_points(group="samebytes.plugins", name="openvino")
+        declared = plugin.load().samebytes_mappers()
+        (spec,) = [spec for spec in declared if spec.mapper.endswith(f":{name}")]
+        module, _, kind = spec.mapper.partition(":")
+        return getattr(import_module(module), kind)(spec, source, target)
+
+    return make

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,21 +32,6 @@ def opencl(cl_context: Any) -> Any:
         "samebytes_gpu_opencl", reason="missing package samebytes-gpu-opencl: pip install it"
     )
     return package.context(cl_context)
-
-
-@pytest.fixture
-def edge() -> Callable[[str, str, str], Any]:
-    """One edge by the name of its class, to be used by hand."""
-    from importlib import import_module
-
-    from samebytes_openvino._plugin import samebytes_mappers
-
-    def make(name: str, source: Any, target: Any) -> Any:
-        (spec,) = [s for s in samebytes_mappers() if s.mapper.endswith(f":{name}")]
-        module, _, kind = spec.mapper.partition(":")
-        return getattr(import_module(module), kind)(spec, source, target)
-
-    return make
 
 
 def cpu_tensor(shape: Any = SHAPE, dtype: str = "float32") -> Tensor:

@@ -15,8 +15,6 @@ import pytest
 import samebytes
 from samebytes import Frame, FrameMeta, Tensor, Transfer
 from samebytes.errors import CopyRequiredError, NoRouteError, RouteError
-from samebytes_openvino._plugin import samebytes_mappers
-from samebytes_openvino.intel_npu._mappers import NpuToLevelZero
 
 N = 4096
 pytestmark = pytest.mark.usefixtures("npu")
@@ -51,11 +49,6 @@ def level_zero(npu: Any) -> Iterator[Any]:
 
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
-
-
-def spec(mapper: str) -> Any:
-    (found,) = [m for m in samebytes_mappers() if m.mapper.endswith(f":{mapper}")]
-    return found
 
 
 def written(tensor: Tensor, values: Any) -> None:
@@ -215,12 +208,12 @@ def test_the_npus_memory_as_usm(npu: Any, level_zero: Any, shared: Any, kind: st
 
 
 @pytest.mark.usefixtures("level_zero")
-def test_usm_of_another_context(npu: Any) -> None:
+def test_usm_of_another_context(npu: Any, edge: Any) -> None:
     own = samebytes.context("level_zero")
     assert own.handle("ze_context") != npu.get()
-    edge = NpuToLevelZero(spec("NpuToLevelZero"), npu, own)
+    mapper = edge("NpuToLevelZero", npu, own)
     with pytest.raises(NoRouteError, match="the pointer is valid in ze_context"):
-        edge.map(npu.allocate((1, N)))
+        mapper.map(npu.allocate((1, N)))
 
 
 @pytest.mark.usefixtures("level_zero", "dma")
