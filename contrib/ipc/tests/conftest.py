@@ -9,15 +9,18 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import samebytes
+from samebytes_ipc._pickle import offers as pickling
 from samebytes_ipc._pickle.offers import offers
+from samebytes_ipc._ring import server
 
-from .both_ends import started
+from .both_ends import started, wait_until
 
 DMA_BUF_MAKERS = (Path("/dev/udmabuf"), Path("/dev/dma_heap/system"))
 
@@ -59,6 +62,74 @@ def no_descriptor_left_over() -> Iterator[None]:
 def offered() -> Callable[[], int]:
     """How many pickled tensors and frames this process still offers to whoever unpickles them."""
     return lambda: len(offers)
+
+
+class Answering:
+    """The thread of this process that hands out what was pickled: for whom, and its patience."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._patch = patch
+
+    @property
+    def address(self) -> Any:
+        """The address of the socket where it answers."""
+        assert offers._listener is not None
+        return offers._listener.getsockname()
+
+    def has_ended(self) -> bool:
+        """True if it has nothing to hand out any more, and is not there."""
+        return not len(offers) and offers._listener is None
+
+    def wait_for_keys(self, seconds: float) -> None:
+        """Let it wait so long for the key of whoever connects."""
+        self._patch.setattr(pickling, "_KEY_SECONDS", seconds)
+
+    def be_waited_for(self, seconds: float) -> None:
+        """Let those who load a pickle wait so long for an answer."""
+        self._patch.setattr(pickling, "_ANSWER_SECONDS", seconds)
+
+    @contextmanager
+    def among(self, own: int, user_of: Callable[[socket.socket], int]) -> Iterator[None]:
+        """A block in which the process is one of user `own`, and others are those of user_of()."""
+
+        class Own:
+            """The module os in a process of that user."""
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(os, name)
+
+            def getuid(self) -> int:
+                return own
+
+        with self._patch.context() as patch:
+            patch.setattr(pickling, "os", Own())
+            patch.setattr(pickling, "user_of", user_of)
+            yield
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch) -> Answering:
+    """The thread that hands out what was pickled."""
+    return Answering(monkeypatch)
+
+
+@pytest.fixture
+def nothing_stays_offered() -> Iterator[None]:
+    """The test fetches what it offers, or sees it forgotten; the thread that answers has ended."""
+    yield
+    assert wait_until(lambda: not len(offers) and offers._listener is None)
+
+
+@pytest.fixture
+def unjoined_seconds(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets for how long a ring waits for those who connected to join it."""
+    return lambda seconds: monkeypatch.setattr(server, "_UNJOINED_SECONDS", seconds)
+
+
+@pytest.fixture
+def connecting_user(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Sets whose processes a ring takes those for that connect."""
+    return lambda user: monkeypatch.setattr(server, "user_of", lambda _: user)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pickle
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -23,22 +23,18 @@ from samebytes_ipc._ring import server
 from samebytes_ipc._sockets.peers import greet
 from samebytes_ipc._sockets.transport import receive_part
 
-from .both_ends import connect, sent, value_of, wait_until
+from .both_ends import connect, sent, value_of
 from .ring_packets import GREETING
 
 # Python's own word on threads.
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = [
+    pytest.mark.usefixtures("nothing_stays_offered"),
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
 
 NOBODY = 65534
 OWN = 1234
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
-
-
-@pytest.fixture(autouse=True)
-def nothing_stays_offered() -> Iterator[None]:
-    """The thread that answers has ended, and holds no memory any more."""
-    yield
-    assert wait_until(lambda: not len(offers) and offers._listener is None)
 
 
 def as_nobody(address: bytes | str, kind: int, says: bytes) -> bytes:
@@ -107,10 +103,14 @@ class OwnUser:
 
 @pytest.mark.parametrize(("user", "joins"), [(OWN, True), (0, True), (NOBODY, False)])
 def test_a_ring_asks_for_the_user_of_who_connects(
-    user: int, joins: bool, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    user: int,
+    joins: bool,
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    connecting_user: Callable[[int], None],
 ) -> None:
     monkeypatch.setattr(server, "os", OwnUser())
-    monkeypatch.setattr(server, "user_of", lambda _: user)
+    connecting_user(user)
     address = str(tmp_path / "ring")
     with RingWriter(address, format="GRAY8", width=64, height=16, timeout=20) as writer:
         if joins:

@@ -24,15 +24,15 @@ import pytest
 
 from samebytes import Frame
 from samebytes_ipc import MessageError, OfferError, send
-from samebytes_ipc._pickle import offers as module
-from samebytes_ipc._wire.message import HEADER_SIZE, pack_header
 
 from .both_ends import memfds, same_descriptors, value_of, wait_until
+from .forged_messages import message
 from .owners import abandoned, pickled, picture
 
 # Python's own word on threads.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
+HEADER_SIZE = len(message(b""))
 KILLED = int(os.environ.get("SAMEBYTES_KILLED_OWNERS", "20"))
 LENGTH = struct.Struct("<I")
 GONE = "the process that made it has ended"
@@ -40,10 +40,10 @@ WAYS = ("spawn", "fork", "forkserver")
 
 
 @pytest.fixture(autouse=True)
-def all_is_imported() -> None:
+def all_is_imported(answering: Any) -> None:
     """A child that is forked while another thread imports cannot import, and each needs time."""
     assert value_of(pickle.loads(pickled(1))) == 1
-    assert wait_until(lambda: module.offers._listener is None)
+    assert wait_until(answering.has_ended)
 
 
 @pytest.fixture(params=WAYS)
@@ -103,7 +103,7 @@ def test_an_owner_that_answers_something_else() -> None:
             sock, _ = listener.accept()
             with sock:
                 sock.recv(16)
-                socket.send_fds(sock, [pack_header(1, 2) + b"{}"], [listener.fileno()])
+                socket.send_fds(sock, [message(b"{}")], [listener.fileno()])
 
         owner = threading.Thread(target=answer)
         owner.start()
@@ -177,8 +177,14 @@ def owner(writing: int) -> None:
         os.write(writing, LENGTH.pack(len(made)) + made)
 
 
-def kill_an_owner(chance: random.Random, ends: Counter[str]) -> None:
-    """Take what an owner offers until it is killed, and count what became of that."""
+def kill_an_owner(chance: random.Random, ends: Counter[str], *, after_one: bool) -> None:
+    """Take what an owner offers until it is killed, and count what became of that.
+
+    Args:
+        chance: when it is killed.
+        ends: the counts.
+        after_one: it lives until its first offer was taken, however slow the machine is.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -190,7 +196,8 @@ def kill_an_owner(chance: random.Random, ends: Counter[str]) -> None:
             os._exit(99)
     os.close(writing)
     killer = threading.Timer(chance.uniform(0, 0.05), os.kill, (child, signal.SIGKILL))
-    killer.start()
+    if not after_one:
+        killer.start()
     with os.fdopen(reading, "rb") as file:
         value = 0
         while len(head := file.read(LENGTH.size)) == LENGTH.size:
@@ -203,17 +210,19 @@ def kill_an_owner(chance: random.Random, ends: Counter[str]) -> None:
                 ends["came"] += 1
             except OfferError as error:
                 ends["gone" if GONE in str(error) else str(error)] += 1
+            if after_one and value == 0:
+                killer.start()
             value += 1
     killer.join()
     os.waitpid(child, 0)
 
 
-def test_owners_that_are_killed_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_owners_that_are_killed_at_any_moment(answering: Any) -> None:
     """Each frame comes whole or not at all, at once, and leaves nothing."""
-    monkeypatch.setattr(module, "_ANSWER_SECONDS", 60.0)
+    answering.be_waited_for(60.0)
     chance = random.Random(5)
     before, ends = memfds(), Counter[str]()
-    for _ in range(KILLED):
-        kill_an_owner(chance, ends)
+    for number in range(KILLED):
+        kill_an_owner(chance, ends, after_one=number % 2 == 0)
     assert memfds() == before
     assert ends.keys() == {"came", "gone"}

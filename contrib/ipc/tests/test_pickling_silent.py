@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import socket
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -16,20 +14,10 @@ import pytest
 
 import samebytes
 from samebytes import Frame
-from samebytes_ipc._pickle import offers as module
-from samebytes_ipc._pickle.offers import offers
 
 from .both_ends import value_of
 
-
-@pytest.fixture(autouse=True)
-def nothing_stays_offered() -> Iterator[None]:
-    """The thread that answers has ended, and has nothing any more."""
-    yield
-    deadline = time.monotonic() + 20
-    while (len(offers) or offers._listener is not None) and time.monotonic() < deadline:
-        time.sleep(0.005)
-    assert offers._listener is None
+pytestmark = pytest.mark.usefixtures("nothing_stays_offered")
 
 
 def picture(value: int) -> Frame:
@@ -46,13 +34,12 @@ def check(frame: Frame, value: int) -> None:
 @pytest.mark.parametrize("silent", [20, 60])
 @pytest.mark.parametrize("begun", [b"", b"x" * 15])
 def test_silent_clients_keep_nobody_from_a_pickle(
-    silent: int, begun: bytes, monkeypatch: pytest.MonkeyPatch
+    silent: int, begun: bytes, answering: Any, offered: Callable[[], int]
 ) -> None:
     """However long they wait with their key, or with the rest of it."""
-    monkeypatch.setattr(module, "_KEY_SECONDS", 1e6)
+    answering.wait_for_keys(1e6)
     pickles = [bytes(ForkingPickler.dumps(picture(number))) for number in range(3)]
-    assert offers._listener is not None
-    address = offers._listener.getsockname()
+    address = answering.address
     with ExitStack() as stack:
         for _ in range(silent):
             sock = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -60,14 +47,13 @@ def test_silent_clients_keep_nobody_from_a_pickle(
             sock.sendall(begun)
         for number, pickled in enumerate(pickles):
             check(pickle.loads(pickled), number)
-    assert len(offers) == 0
+    assert offered() == 0
 
 
-def test_only_so_many_silent_clients_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_KEY_SECONDS", 1e6)
+def test_only_so_many_silent_clients_are_kept(answering: Any) -> None:
+    answering.wait_for_keys(1e6)
     pickled = bytes(ForkingPickler.dumps(picture(5)))
-    assert offers._listener is not None
-    address = offers._listener.getsockname()
+    address = answering.address
     with ExitStack() as stack:
         silent = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(40)]
         for sock in silent:
@@ -81,31 +67,16 @@ def test_only_so_many_silent_clients_are_kept(monkeypatch: pytest.MonkeyPatch) -
         check(pickle.loads(pickled), 5)
 
 
-def test_silent_clients_of_one_user_send_none_of_another_away(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "_KEY_SECONDS", 1e6)
-
-    class AnyUser:
-        """The module os in a process that is not root's."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(os, name)
-
-        def getuid(self) -> int:
-            return 1234
-
+def test_silent_clients_of_one_user_send_none_of_another_away(answering: Any) -> None:
+    answering.wait_for_keys(1e6)
     pickled = bytes(ForkingPickler.dumps(picture(5)))
-    assert offers._listener is not None
     users = [1234, *[0] * 20]
     with ExitStack() as stack:
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "os", AnyUser())
-            patch.setattr(module, "user_of", lambda _: users.pop(0))
+        with answering.among(1234, lambda _: users.pop(0)):
             silent = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(21)]
             for sock in silent:
                 sock.settimeout(20)
-                sock.connect(offers._listener.getsockname())
+                sock.connect(answering.address)
             for sock in silent[1:5]:
                 assert sock.recv(1) == b""
             assert not users
@@ -115,12 +86,11 @@ def test_silent_clients_of_one_user_send_none_of_another_away(
         check(pickle.loads(pickled), 5)
 
 
-def test_a_silent_client_is_not_waited_for_forever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_KEY_SECONDS", 0.05)
+def test_a_silent_client_is_not_waited_for_forever(answering: Any) -> None:
+    answering.wait_for_keys(0.05)
     pickled = bytes(ForkingPickler.dumps(picture(5)))
-    assert offers._listener is not None
     with socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(20)
-        sock.connect(offers._listener.getsockname())
+        sock.connect(answering.address)
         assert sock.recv(1) == b""
     check(pickle.loads(pickled), 5)

@@ -7,14 +7,13 @@ import os
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
 import pytest
 
 import samebytes
 from samebytes_ipc import RingWriter
-from samebytes_ipc._ring import server
 
 from .both_ends import Lent, join, pair, ring, sent, served, value_of, wait, writer_at
 from .ring_packets import DONE, FRAME, GREETING, NUMBER
@@ -83,9 +82,9 @@ def test_those_who_have_greeted_are_not_silent(address: str) -> None:
 
 
 def test_who_does_not_join_for_long_is_not_waited_for(
-    address: str, monkeypatch: pytest.MonkeyPatch
+    address: str, unjoined_seconds: Callable[[float], None]
 ) -> None:
-    monkeypatch.setattr(server, "_UNJOINED_SECONDS", 0.05)
+    unjoined_seconds(0.05)
     with ExitStack() as stack:
         writer = stack.enter_context(writer_at(address))
         sock = connected(stack, address)
@@ -201,9 +200,9 @@ def test_two_slots_stay_free_of_readers() -> None:
         second.close()
 
 
-def test_nobody_joins_while_the_ring_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_joins_while_the_ring_closes(unjoined_seconds: Callable[[float], None]) -> None:
     """It waits for memory of others, which a reader has."""
-    monkeypatch.setattr(server, "_UNJOINED_SECONDS", 1e9)
+    unjoined_seconds(1e9)
     with ring(timeout=60) as (writer, reader), ExitStack() as stack:
         ours, theirs = pair()
         stack.enter_context(theirs)

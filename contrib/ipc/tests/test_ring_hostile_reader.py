@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from samebytes_ipc import RingReader, RingWriter
-from samebytes_ipc._ring import server
 
 from .both_ends import connect, join, pair, ring, sent, served, value_of
 from .ring_packets import DONE, FRAME, GREETING, NUMBER, descriptors
@@ -241,10 +240,14 @@ def test_those_who_connect_and_do_not_join(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("user", ["the same", "root's"])
 def test_those_who_are_silent_keep_no_reader_waiting(
-    user: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    user: str,
+    tmp_path: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    unjoined_seconds: Callable[[float], None],
+    connecting_user: Callable[[int], None],
 ) -> None:
     """However long they stay, and however often they come again."""
-    monkeypatch.setattr(server, "_UNJOINED_SECONDS", 1e9)
+    unjoined_seconds(1e9)
     address, silent = str(tmp_path / "ring"), deque[socket.socket]()
     with ExitStack() as stack:
         writer = stack.enter_context(
@@ -264,7 +267,7 @@ def test_those_who_are_silent_keep_no_reader_waiting(
         for _ in range(4):
             crowd(16)
             if user == "root's":
-                monkeypatch.setattr(server, "user_of", lambda _: 0)
+                connecting_user(0)
             writer.serve()
         monkeypatch.undo()
         crowd(8)  # they are in front of it in the queue
