@@ -72,7 +72,7 @@ class Timeline:
         if (
             pts is not None
             and time_base is not None
-            and time_base == self._base
+            and (time_base is self._base or time_base == self._base)
             and 0 < pts - self._pts <= self._usual_step
         ):
             # As nearly always; with fractions it takes several times as long.

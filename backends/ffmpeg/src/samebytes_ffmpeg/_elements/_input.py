@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ from samebytes.elements import FrameInfo, Timeline
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 from samebytes.plugins import without_secrets_in
 
-from .._hardware.frame import place_of
+from .._hardware.frame import HardwareFrame, place_of
 from .._pixel_formats import image_format_named
-from .._pyav import container_being_opened, end_wait, fraction
+from .._pyav import container_being_opened, end_wait, fraction, time_base_of
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
 from ._files_in_use import reading
@@ -171,7 +172,8 @@ class Input:
         if found is not None and self._aspect is not None:
             avutil, address = place_of(found)
             said = avutil.AVFrame.from_address(address).sample_aspect_ratio
-            if not _is_rounded(self._aspect, said, found.width):
+            same = (said[0], said[1]) == self._aspect
+            if not same and not _is_rounded(self._aspect, said, found.width):
                 said[:] = self._aspect
         return found
 
@@ -292,9 +294,19 @@ def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) 
     return abs(bitstream[0] / bitstream[1] - container[0] / container[1]) * width < 1
 
 
-def place(frame: av.VideoFrame, timeline: Timeline, length: Fraction) -> tuple[int, Fraction]:
+@lru_cache(maxsize=64)
+def _ratio(over: int, under: int) -> Fraction | None:
+    """The same Fraction for the same numbers; None if one of them is 0."""
+    return Fraction(over, under) if over and under else None
+
+
+def place(
+    frame: av.VideoFrame | HardwareFrame, timeline: Timeline, length: Fraction
+) -> tuple[int, Fraction]:
     """Give a frame its time in a stream whose frames last so many seconds each; pts and base."""
-    given, of = frame.pts, fraction(frame.time_base)
+    # PyAV makes another Fraction for each frame.
+    of = _ratio(*time_base_of(frame)) if isinstance(frame, av.VideoFrame) else frame.time_base
+    given = frame.pts
     pts, base = timeline.place(given, of, length)
     if base is not of or pts != given:
         frame.pts, frame.time_base = pts, base
