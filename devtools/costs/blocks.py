@@ -2,18 +2,24 @@
 """Blocks of handwritten pages that are made from a run."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any
 
 from devtools import written
 from devtools.costs.page import escaped, figure, goals
-from devtools.costs.why import figures
 
-__all__ = ["BLOCKS", "filled", "starred"]
+__all__ = ["BLOCKS", "filled"]
 
 _MARK = re.compile(r"<!-- begin: python3 dev\.py costs, ([\w-]+) -->")
 Row = Mapping[str, Any]
+# The row, its size, and what it is to a reader who knows no edges yet.
+_SHOWN = (
+    ("cpu -> openvino", (640, 360), "an array becomes an OpenVINO tensor"),
+    ("cpu -> openvino", (3840, 2160), "the same, with a larger picture"),
+    ("ffmpeg -> openvino, I420", (1920, 1080), "a decoded frame becomes OpenVINO tensors"),
+    ("a frame through a socket, NV12", (1920, 1080), "a frame goes to another process"),
+)
 
 
 def filled(text: str, run: Mapping[str, Any]) -> str:
@@ -141,9 +147,22 @@ def _size(row: Row) -> str:
     return "x".join(map(str, row["size"]))
 
 
-def starred(run: Mapping[str, Any]) -> Iterator[Row]:
-    """The rows that are above their goal."""
-    return (row for row in _measured(run) if row["above_goal"])
+def _why(run: Mapping[str, Any]) -> str:
+    """A few rows that were measured, on the page that says why, in its order."""
+    measured = {(row["name"], tuple(row["size"])): row for row in _measured(run)}
+    lines = [
+        f"Taken on {run['processor']}, {run['cores']} cores, Python {run['python']}; microseconds.",
+        "",
+        "| what | size | samebytes | shared by hand | copied |",
+        "|---|---|---|---|---|",
+    ]
+    for name, size, what in _SHOWN:
+        row = measured.get((name, size))
+        if row is not None:
+            cells = [what, "x".join(map(str, size))]
+            cells += [figure(row[key]) for key in ("ours", "by_hand", "copying")]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 BLOCKS: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -152,5 +171,5 @@ BLOCKS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "copies": _copies,
     "many": _many,
     "images": _images,
-    "why": figures,
+    "why": _why,
 }
