@@ -100,11 +100,11 @@ def write_side_data(native: VideoFrame, metadata: Mapping[str, Any]) -> None:
     there = read_side_data(native)
     private = metadata.get("ffmpeg")
     raw = private.get("side_data") if isinstance(private, dict) else None
-    given = raw if isinstance(raw, dict) else {}
-    for name in _KEPT:
-        if name not in there and isinstance(content := given.get(name), bytes):
-            set_side_data(native, name, content)
-    said = entries_in(there)
+    if isinstance(raw, dict):
+        for name in _KEPT:
+            if name not in there and isinstance(content := raw.get(name), bytes):
+                set_side_data(native, name, content)
+    said = entries_in(there) if there else {}  # mostly there is none
     for name, read, packed in _WRITERS:
         value = read(metadata)
         if value != read(said):
