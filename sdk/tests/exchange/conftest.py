@@ -12,6 +12,7 @@ import pytest
 
 from samebytes._dtypes import DType
 from samebytes._exchange import dlpack
+from samebytes._exchange._capsule import content as content_of
 from samebytes._exchange._dlpack_abi import (
     LEGACY_NAME,
     VERSIONED_NAME,
@@ -161,3 +162,9 @@ def raw_producer() -> Callable[..., Any]:
 def exporter() -> Callable[..., Any]:
     """Exporter."""
     return Exporter
+
+
+@pytest.fixture
+def content() -> Callable[[object], Any]:
+    """Gives what lies in a living capsule: its DLTensor, True if it has a version, its flags."""
+    return content_of

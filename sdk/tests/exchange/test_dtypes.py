@@ -6,13 +6,13 @@ from __future__ import annotations
 import copy
 import pickle
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from samebytes._dtypes import dtype, from_dlpack_code
-from samebytes._exchange._capsule import content
+from samebytes import CpuTensor, dtype
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 IN_NUMPY = [
@@ -53,22 +53,30 @@ def test_numpy_dtypes_go_both_ways(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IN_NUMPY)
-def test_dlpack_codes_are_those_that_numpy_writes(name: str) -> None:
-    capsule = np.zeros(1, name).__dlpack__()
+def test_dlpack_codes_are_those_that_numpy_writes(
+    name: str, content: Callable[[object], Any], raw_producer: Callable[..., Any]
+) -> None:
+    a = np.zeros(1, name)
+    capsule = a.__dlpack__()
     element = content(capsule).tensor.dtype
     assert element.code == dtype(name).dlpack_code
     assert (element.bits, element.lanes) == (dtype(name).bits, 1)
-    assert from_dlpack_code(element.code, element.bits) is dtype(name)
+    producer = raw_producer(a.ctypes.data, (1,), (1,), code=element.code, bits=element.bits)
+    assert CpuTensor.wrap(producer).dtype is dtype(name)
 
 
 @pytest.mark.parametrize(("name", "carrier", "code"), [(n, *v) for n, v in CARRIED.items()])
-def test_types_without_a_numpy_dtype_are_carried(name: str, carrier: str, code: int) -> None:
+def test_types_without_a_numpy_dtype_are_carried(
+    name: str, carrier: str, code: int, raw_producer: Callable[..., Any]
+) -> None:
     d = dtype(name)
     assert d.numpy is None
     assert d.carrier == np.dtype(carrier)
     assert d.itemsize == np.dtype(carrier).itemsize
     assert d.dlpack_code == code
-    assert from_dlpack_code(code, d.bits) is d
+    a = np.zeros(1, carrier)
+    producer = raw_producer(a.ctypes.data, (1,), (1,), code=code, bits=d.bits)
+    assert CpuTensor.wrap(producer).dtype is d
 
 
 @pytest.mark.parametrize(("name", "bits", "code"), [(n, *v) for n, v in PACKED.items()])
@@ -138,9 +146,11 @@ def test_what_is_not_a_dtype(given: Any) -> None:
         dtype(given)
 
 
-def test_unknown_dlpack_types() -> None:
-    assert from_dlpack_code(2, 80) is None
-    assert from_dlpack_code(99, 8) is None
+@pytest.mark.parametrize(("code", "bits"), [(2, 80), (99, 8)])
+def test_unknown_dlpack_types(code: int, bits: int, raw_producer: Callable[..., Any]) -> None:
+    a = np.zeros(16, np.uint8)
+    with pytest.raises(LayoutError, match="no dtype for"):
+        CpuTensor.wrap(raw_producer(a.ctypes.data, (1,), (1,), code=code, bits=bits))
 
 
 def test_there_is_one_object_for_each_name() -> None:
