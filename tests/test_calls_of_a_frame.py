@@ -7,6 +7,7 @@ are what was reached, and about a tenth.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -47,17 +48,20 @@ def calls(function: Callable[[], object], packages: str = "samebytes") -> int:
         module = frame.f_globals.get("__name__", "")
         count += event == "call" and module.partition(".")[0].startswith(packages)
 
+    gc.collect()  # what earlier tests left ends here, and not while calls are counted
+    gc.disable()
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
         function()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return count
 
 
 @pytest.mark.parametrize(
-    ("resize", "most"), [(None, 60), (samebytes_opencv.resize, 50)], ids=["inside", "opencv"]
+    ("resize", "most"), [(None, 60), (samebytes_opencv.resize, 45)], ids=["inside", "opencv"]
 )
 @pytest.mark.parametrize("format_", ["yuv420p", "nv12"])
 def test_of_an_image_model(format_: str, resize: Any, most: int) -> None:
@@ -137,4 +141,4 @@ def test_of_a_pipeline(resize: Any) -> None:
         for _ in range(WARM):
             next(frames)
         counts.append(calls(lambda: next(frames)))
-    assert counts[0] <= 230
+    assert counts[0] <= 195

@@ -72,7 +72,10 @@ class _SourceOfIterable(Source):
         return len(self._frames) if isinstance(self._frames, Sized) else None
 
     def read(self) -> Any:
-        return next((one for one in self._iterator if one is not None), None)
+        for one in self._iterator:
+            if one is not None:
+                return one
+        return None
 
     def close(self) -> None:
         super().close()

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from .._core.owner.locks import Lock
 from ._current import blocked
 
 __all__ = ["Gate"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Gate:
@@ -25,12 +29,25 @@ class Gate:
         self._inside = 0
         self._waiting = 0
 
-    def enter(self, ready: Callable[[], object], prepare: Callable[[], object]) -> None:
-        """Enter, once it is `ready()`; `prepare()` makes it so, when nobody is inside."""
+    def enter(
+        self,
+        ready: Callable[P, T | None],
+        prepare: Callable[P, T],
+        *args: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        """Enter, once `ready` returns something; `prepare` makes it so, when nobody is inside.
+
+        Args:
+            args, named: what both are called with.
+
+        Returns:
+            What `ready` or `prepare` returned.
+        """
         with self._lock:  # of the condition, whose own methods take longer than the gate
-            while not ready():
+            while not (found := ready(*args, **named)):
                 if not self._inside:
-                    prepare()
+                    found = prepare(*args, **named)
                     break
                 self._waiting += 1
                 try:
@@ -39,6 +56,7 @@ class Gate:
                 finally:
                     self._waiting -= 1
             self._inside += 1
+            return found
 
     def leave(self) -> None:
         """Leave."""

@@ -129,7 +129,9 @@ class Reader:
             if native is None:
                 return None
             frame = wrapped(native, self.name)
-            self._check(frame)
+            seen = (frame.context, frame.meta.info)
+            if seen != self._last_seen:
+                self._check(frame, seen)
             identify(frame, self.stream, numbered=self._several)
         except Stopped:
             raise
@@ -138,16 +140,12 @@ class Reader:
                 return None
             self.meter.raised()
             throw(self.step.failed(error, stream=self.stream))
-        frame._origin = (self.origin, self.meter.took(began))
-        self.meter.gave()
+        frame._origin = (self.origin, self.meter.took(began, gave=True))
         if pool is not None:
             self._out.add(weakref.ref(frame, self._back.put))
         return frame
 
-    def _check(self, frame: Frame) -> None:
-        seen = (frame.context, frame.meta.info)
-        if seen == self._last_seen:
-            return
+    def _check(self, frame: Frame, seen: tuple[Any, Any]) -> None:
         # The layout of a stream may change on its way: then `gives` of the class holds, and not
         # what negotiate() said of the first frame.
         plans = (self.info,) if self._last_seen is None and self.info is not None else ()

@@ -104,12 +104,11 @@ class Stage:
         taken = self.meter.frames_in
         try:
             if self._gate is not None:
-                self._gate.enter(
-                    lambda: self._fitting(frame, stream), lambda: self._confirm(frame, stream)
-                )
+                link = self._gate.enter(self._fitting, self._confirm, frame, stream)
                 entered = True
-            link = self._fitting(frame, stream) or self._confirm(frame, stream)
-            if link.writes:
+            else:
+                link = self._fitting(frame, stream) or self._confirm(frame, stream)
+            if link.access != "r":
                 yield from self._when_writable(frame, stream, link)
             else:
                 yield from self._work(self, frame, stream, link)
@@ -262,9 +261,13 @@ class Stage:
     def _when_writable(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         """A decoder refers to frames that it gave: they wait here, in order, until it does not."""
         waiting = self._waiting.setdefault(stream, deque())
-        if not waiting and (link.private or not frame.readonly or not frame.may_become_writable):
-            yield from self._write_now(frame, stream, link)
-            return
+        if not waiting:
+            if link.private or not frame.readonly:
+                yield from self._work(self, frame, stream, link)
+                return
+            if not frame.may_become_writable:
+                yield from self._write_now(frame, stream, link)
+                return
         waiting.append(frame)
         while waiting and (len(waiting) > self._hold or not waiting[0].readonly):
             yield from self._write_now(waiting.popleft(), stream, link)
@@ -303,21 +306,19 @@ class Stage:
         began, before = _clock(), moved_here()
         frame, view = self._mapped(frame, link)
         self.step.element.write(view)  # type: ignore[attr-defined]  # it is a Sink
-        self.meter.took(began, before)
+        self.meter.took(began, before, gave=True)
         del view
-        self.meter.gave()
         yield stream, frame
 
     def _change(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
         began, before = _clock(), moved_here()
         frame, view = self._mapped(frame, link)
         kept = self.step.element.process(view)  # type: ignore[attr-defined]  # a TransformInplace
-        if link.writes and view is not frame:
+        if link.access != "r" and view is not frame:
             view.flush()
-        self.meter.took(began, before)
+        self.meter.took(began, before, gave=kept is not False)
         del view
         if kept is not False:
-            self.meter.gave()
             yield stream, frame
 
     def _transform(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
@@ -327,7 +328,7 @@ class Stage:
         if result is None:
             self.meter.took(began, before)
         elif result is view or result is frame:
-            if link.writes and view is not frame:
+            if link.access != "r" and view is not frame:
                 view.flush()
             self.meter.took(began, before)
             del view, result

@@ -230,11 +230,12 @@ class Meter:
         self.first = 0
         self.latest = 0
 
-    def took(self, began: int, before: tuple[int, int] | None = None) -> int:
+    def took(self, began: int, before: tuple[int, int] | None = None, *, gave: bool = False) -> int:
         """One call ended that began at that time (perf_counter_ns).
 
         Args:
             before: what `moved_here` said then; None where the call is not asked what it moved.
+            gave: one frame goes on.
 
         Returns:
             The time now.
@@ -248,6 +249,7 @@ class Meter:
             if not self.frames_in:
                 self.first = now
             self.frames_in += 1
+            self.frames_out += gave
             self.latest = now
             self.busy += now - began
             self.durations.append(now - began)

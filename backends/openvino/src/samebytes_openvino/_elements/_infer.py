@@ -280,12 +280,16 @@ class OpenVINOInfer(Transform):
             self._second.run(frame)
             return frame
         assert self._models is not None, "it is open"
-        with self._runners[frame.meta.info is not None].one(frame) as idle:
+        runners = self._runners[frame.meta.info is not None]
+        idle = runners.take(frame)
+        try:
             request = bound(idle, (frame,), copy=self.copy)
             tensors = self._models.outputs_for(request)
             outputs = request.infer()
             request.release_inputs()
             self._add(frame, None if tensors is None else tensors[0], outputs, _transform(idle, 0))
+        finally:
+            runners.put_back(idle)
         return frame
 
     def end_of_stream(self, stream: int) -> Any:

@@ -80,7 +80,8 @@ class Results:
             regions = regions_of(
                 self.postprocess(frame, placed(outputs, transform)), self.postprocess
             )
-            frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
+            if regions:
+                frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
         elif self._read_by is not None and frame.meta.info is not None:
             if self.upright:
                 transform = upright_transform(frame).after(transform)

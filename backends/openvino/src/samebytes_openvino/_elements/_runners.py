@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -51,21 +51,28 @@ class Runners:
     @contextmanager
     def one(self, frame: Frame[Any]) -> Iterator[Request]:
         """A request that nobody else uses meanwhile."""
-        request = self._taken(frame)
+        request = self.take(frame)
         try:
             yield request
         finally:
-            self._idle.put(request)
+            self.put_back(request)
 
-    def _taken(self, frame: Frame[Any]) -> Request:
-        with suppress(Empty):
+    def take(self, frame: Frame[Any]) -> Request:
+        """A request that nobody else uses until it is put back: `one`, where `with` costs."""
+        try:
             return self._idle.get_nowait()
+        except Empty:
+            pass
         with self._lock:
             if self._most is None or self._made < self._most:
                 request = self._make(frame)
                 self._made += 1
                 return request
-        return self._idle.get()  # whoever has one gives it back, whatever happens
+        return self._idle.get()  # whoever has one puts it back, whatever happens
+
+    def put_back(self, request: Request) -> None:
+        """Let others use a request that `take` gave."""
+        self._idle.put(request)
 
     def close(self) -> None:
         """Release all requests, and the frames that they hold."""

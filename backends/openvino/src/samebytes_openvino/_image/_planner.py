@@ -24,6 +24,7 @@ from samebytes.plugins import Refused, plane_resizer
 
 from .._core import default_core
 from .._remote._context import RemoteContext
+from .._request._outputs import WHOLE
 from ._build import Memory, Source
 from ._frames import (
     Meaning,
@@ -174,6 +175,8 @@ class Planner:
         source = self._placed(source)
         plan = self._plans.plan_for(self._planned(source), context)
         transform = transform_of(source.placing, self.target.size, source.size, source.turn)
+        if transform == WHOLE:
+            transform = WHOLE  # as outputs compare with it, each time
         shapes = tuple(openvino.Shape(shape) for shape in source.port_shapes())
         return Known(source.info, source, plan, transform, context, shapes)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -82,7 +83,8 @@ class ImageRequest:
             BusyError: no frame was set yet.
             ClosedError: this request was closed.
         """
-        self._check_open()
+        if self._closed:
+            self._check_open()
         if self._request is None:
             raise BusyError("no frame has been set: call set_frame() or infer(frame) first")
         return self._request
@@ -136,7 +138,7 @@ class ImageRequest:
         request, spare = self._request, self._spare
         if request is not None and not request._inference.is_ready and not request.wait(0):
             raise BusyError("an inference is running: wait() for it, or use another request")
-        looks = [self._look(frame, copy) for frame in frames]
+        looks = list(map(self._look, frames, repeat(copy)))
         plan = looks[0].known.plan
         if len(looks) > 1 and any(other.known.plan is not plan for other in looks):
             raise LayoutError("the frames of a batch have one layout: size, format and row pitch")
@@ -182,9 +184,11 @@ class ImageRequest:
         """
         if self._closed:
             self._check_open()
+        if self._resize is not None:
+            return
         if self._request is not None:
             self._request.release_inputs()
-        self._released = self._resize is None
+        self._released = True
 
     def infer(self, frame: Frame | None = None, *, copy: bool = False) -> OutputFrame:
         """Set a frame, unless it is left out, run, and return the outputs.

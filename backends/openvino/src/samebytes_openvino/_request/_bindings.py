@@ -218,6 +218,8 @@ class Bindings:
 
     def release_inputs(self) -> None:
         """Let go of what was set on the inputs. OpenVINO, which cannot, gets unused memory."""
+        if not self._bound:
+            return
         for port in [port for port in self._bound if port.kind == "input"]:
             unused = self._released.get(port)
             if unused is None:
