@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import signal
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -202,6 +204,58 @@ def test_svm(svm: Any, kernel: Callable[..., Any]) -> None:
     assert tensor.close() is False
     del native
     tensor.close()
+
+
+class _StruckError(Exception):
+    pass
+
+
+def _flush_struck(view: Any, step: int) -> bool:
+    """Flush while a signal handler raises at that call or return; False if there are fewer."""
+
+    def strike(*_: object) -> None:
+        nonlocal step
+        step -= 1
+        if step < 0:
+            sys.setprofile(None)
+            signal.raise_signal(signal.SIGUSR1)
+
+    def handler(*_: object) -> None:
+        raise _StruckError
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        sys.setprofile(strike)
+        view.flush()
+        step = max(step, 1)  # what follows belongs to the test
+        sys.setprofile(None)
+    except _StruckError:
+        pass
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    return step < 0
+
+
+@pytest.mark.parametrize("in_place", ["svm", "host pointer"])
+def test_an_interrupted_flush_leaves_memory_mapped(svm: Any, in_place: str) -> None:
+    if in_place == "svm":
+        tensor = svm.allocate((64,), "uint8", "svm")
+    else:
+        pages = samebytes.context("cpu").allocate((4096,), "uint8")
+        tensor = pages.map("opencl", "rw")
+        assert tensor.native.flags & cl.mem_flags.USE_HOST_PTR
+    step = 0
+    while True:
+        view = tensor.map("cpu", "rw")
+        view.native[...] = step % 251
+        struck = _flush_struck(view, step)
+        view.native[...] = 251 - step % 251
+        view.close()
+        assert tensor.map("cpu").native[7] == 251 - step % 251
+        if not struck:
+            break
+        step += 1
+    assert step > 10
 
 
 def test_svm_of_the_user(svm: Any) -> None:

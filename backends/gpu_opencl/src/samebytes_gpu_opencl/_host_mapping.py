@@ -19,6 +19,7 @@ from pyopencl import map_flags, mem_flags, mem_info
 
 from samebytes import Access, Storage, TensorInfo
 from samebytes.errors import NativeError
+from samebytes.plugins import deferred
 
 from ._handles import MemReference, retain_mem
 from ._handles import mem_info as ask
@@ -218,15 +219,17 @@ def _unmap_and_release(queue: WorkQueue, held: c_void_p, pointer: c_void_p) -> N
 
 def _publish_in_place(queue: WorkQueue, handle: int, pointer: int, nbytes: int) -> None:
     """Unmap and map again: memory of the host is mapped at the same address each time."""
-    try:
-        call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
-        # There is a driver that never frees a buffer which is mapped again before it was unmapped,
-        # if others read it and all bytes were to be written: Intel's CPU runtime, 2026.2.
+    with deferred():  # the mapping goes on after Ctrl-C, and is published again or ended
+        try:
+            call("clEnqueueUnmapMemObject", queue.handle, handle, pointer, *_NO_EVENTS)
+            # There is a driver that never frees a buffer which is mapped again before it was
+            # unmapped, if others read it and all bytes were to be written: Intel's CPU runtime,
+            # 2026.2.
+            queue.hand_over()
+        finally:
+            arguments = queue.handle, handle, 0, _READ_WRITE, 0, nbytes, *_NO_EVENTS
+            making("clEnqueueMapBuffer", *arguments)(c_void_p())
         queue.hand_over()
-    finally:  # after Ctrl-C too: the mapping goes on, and is published again or ended
-        arguments = queue.handle, handle, 0, _READ_WRITE, 0, nbytes, *_NO_EVENTS
-        making("clEnqueueMapBuffer", *arguments)(c_void_p())
-    queue.hand_over()
 
 
 def _publish_buffer(queue: WorkQueue, handle: int, pointer: int, nbytes: int) -> None:
@@ -262,8 +265,9 @@ def _unmap_svm(queue: WorkQueue, pointer: c_void_p) -> None:
 
 
 def _publish_svm(queue: WorkQueue, pointer: int, nbytes: int) -> None:
-    try:
-        call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
-    finally:
-        _map_svm(c_void_p(), queue, _READ_WRITE, pointer, nbytes)
-    queue.hand_over()
+    with deferred():  # as above
+        try:
+            call("clEnqueueSVMUnmap", queue.handle, pointer, *_NO_EVENTS)
+        finally:
+            _map_svm(c_void_p(), queue, _READ_WRITE, pointer, nbytes)
+        queue.hand_over()
