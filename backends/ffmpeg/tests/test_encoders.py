@@ -153,6 +153,20 @@ def test_a_container_without_a_place_for_the_codec_says_which_it_has(
         el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
 
 
+@pytest.mark.pyav17
+def test_an_option_that_the_encoder_does_not_have_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """FFmpeg would go on without it: a file of another size or quality than was asked for."""
+    options = {"presett": "fast", "crf": "30", "password": "s3cret"}
+    made = FFmpegSink(tmp_path / "made.mp4", codec="libx264", options=options)
+    el.Pipeline(of_range(ColorRange.MPEG), made).run(threads=0)
+    said = [one.getMessage() for one in caplog.records if one.name == "samebytes.ffmpeg"]
+    assert said == [
+        "libx264 has no option 'password' and no option 'presett': see ffmpeg -h encoder=libx264"
+    ]
+
+
 def test_an_encoder_by_the_name_of_its_codec_is_the_same(tmp_path: Path) -> None:
     """VP8 says limited range of all YUV, and H.264 takes none of an odd size."""
     sink = FFmpegSink(tmp_path / "made.webm", codec="vp8")

@@ -13,6 +13,7 @@ import av
 from av.video.frame import PictureType
 
 from samebytes import Frame
+from samebytes.elements import logger
 from samebytes.formats import ImageInfo
 
 from .._from_cpu import named
@@ -24,6 +25,8 @@ from ._peer import Peer
 from ._times import Times
 
 __all__ = ["Output", "scheduled_as_before"]
+
+_log = logger("ffmpeg")
 
 _RTSP_TIMEOUT = "5000000"
 """Microseconds without an answer. The muxer connects while PyAV lets no other thread run."""
@@ -49,6 +52,7 @@ class Output:
             url, "w", format=format_ or None, container_options=dict(options)
         )
         self._url, self._codec = url, ""
+        self._asked: frozenset[str] = frozenset()
         self.peer: Peer | None = None
         if isinstance(url, str) and connects and Peer.needed(self._container):
             self.peer = Peer(self._container, url, options)
@@ -96,6 +100,7 @@ class Output:
         context.time_base = times.base
         if not times.may_reorder:
             context.max_b_frames = 0  # the user's options count more
+        self._asked = frozenset(options)
         context.options.update(describe(stream, codec, properties, image, options))
         if bit_rate is not None:
             stream.bit_rate = bit_rate
@@ -136,7 +141,9 @@ class Output:
             native.pts, native.pict_type = kept[0], kept[2]
             if kept[1]:
                 native.time_base = kept[1]
-        self._encodes = True
+        if not self._encodes:
+            self._encodes = True
+            self._tell_unused()
         self._mux(packets)
 
     def flush(self) -> None:
@@ -165,6 +172,13 @@ class Output:
         finally:
             if peer is not None:
                 peer.forget()
+
+    def _tell_unused(self) -> None:
+        """Warn of options of the user's that the encoder has left: it knows none of that name."""
+        left = sorted(self._asked.intersection(self._stream.codec_context.options))
+        if left:
+            _log.warning("%s has no option %s: see ffmpeg -h encoder=%s", self._codec,
+                         " and no option ".join(map(repr, left)), self._codec)  # fmt: skip
 
     def _mux(self, packets: list[Any]) -> None:
         if not packets:
