@@ -140,6 +140,19 @@ def test_the_short_form_reads_what_the_structure_reads() -> None:
     assert _avframe_abi.FRAME_PLANES.size == _avutil.AVFrame.extended_data.offset
 
 
+@pytest.mark.parametrize("major", sorted(_avframe_abi.AVFRAMES))
+def test_ints_are_read_and_written_in_one_go(major: int) -> None:
+    kind = _avframe_abi.AVFRAMES[major]
+    names = "pict_type", "sample_aspect_ratio", "repeat_pict", "flags", "chroma_location"
+    one, other = kind(), kind()
+    one.pict_type, one.repeat_pict, one.flags, one.chroma_location = 1, 4, 5, 6
+    one.sample_aspect_ratio[:] = 2, 3
+    ints = _avframe_abi.ints_of(kind, *names)
+    assert ints.unpack_from(one) == (1, 2, 3, 4, 5, 6)
+    ints.pack_into(other, 0, *ints.unpack_from(one))
+    assert bytes(other) == bytes(one)
+
+
 def test_a_plane_knows_its_frame_and_number() -> None:
     native = av.VideoFrame(64, 48, "yuv420p")
     planes = native.planes

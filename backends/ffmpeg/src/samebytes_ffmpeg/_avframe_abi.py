@@ -10,7 +10,7 @@ import struct
 from ctypes import Structure, c_int, c_int64, c_size_t, c_uint64, c_void_p
 from typing import Any
 
-__all__ = ["AVFRAMES", "FRAME_PLANES", "device_fields", "frame_head"]
+__all__ = ["AVFRAMES", "FRAME_PLANES", "device_fields", "frame_head", "ints_of"]
 
 _Fields = list[tuple[str, Any]]
 
@@ -118,6 +118,21 @@ def device_fields(frame: type[Structure]) -> struct.Struct:
     before = frame.buf.offset - frame.format.offset - frame.format.size
     between = frame.hw_frames_ctx.offset - frame.buf.offset - 8
     return struct.Struct(f"@4Q32x4i24x2i4xi{before}xQ{between}xQ8xQ8xQ")
+
+
+def ints_of(frame: type[Structure], *names: str) -> struct.Struct:
+    """Return the struct that unpacks fields of an AVFrame in one go, and packs them into another.
+
+    Args:
+        frame: the class.
+        names: of fields of one or more ints, in the order in which the AVFrame has them.
+    """
+    form, end = "", 0
+    for name in names:
+        field = getattr(frame, name)
+        form += f"{field.offset - end}x{field.size // 4}i"
+        end = field.offset + field.size
+    return struct.Struct(f"={form}")
 
 
 FRAME_PLANES = struct.Struct("@8Q8i")

@@ -28,7 +28,7 @@ from samebytes.formats import (
 
 from ._avutil import AVFrame, get_pix_fmt
 from ._pyav import frame_address, time_base_of
-from ._side_data_entries import entries_in, write_side_data
+from ._side_data_entries import write_side_data
 
 if TYPE_CHECKING:
     from av import AudioFrame
@@ -38,9 +38,10 @@ __all__ = [
     "chroma_location",
     "color_range_and_matrix",
     "colors_and_aspect",
+    "duration_entry",
+    "entries_of_image",
     "interlacing",
     "mark_fields",
-    "read_meaning",
     "sample_aspect",
     "times",
     "write_meaning",
@@ -154,33 +155,26 @@ def times(number: int, over: int, under: int) -> Fraction:
     return Fraction(number * over, under)
 
 
-def read_meaning(
-    native: VideoFrame | AudioFrame, frame: Any, known: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The entries of an av frame. What is not specified has none.
-
-    Args:
-        native: the av frame.
-        frame: its AVFrame.
-        known: FFmpeg's own properties, as `FFmpegMeta` has them.
-    """
-    found: dict[str, Any] = {}
+def duration_entry(native: VideoFrame | AudioFrame) -> dict[str, Any]:
+    """The entry `duration` of an av frame, if that says it."""
     duration = getattr(native, "duration", None)
     base, under = time_base_of(native)
-    if duration and base and under:
-        found["duration"] = times(duration, base, under)
-    if not isinstance(native, VideoFrame):
-        return found
-    found |= _entries_of(*_numbers(frame))
-    if known["interlaced_frame"]:
-        found["field_order"] = "top" if known["top_field_first"] else "bottom"
-    if known["repeat_pict"] > 0:
-        found["repeat_fields"] = known["repeat_pict"]
-    ratio = known["sample_aspect_ratio"]
-    if ratio is not None:
-        found["sample_aspect_ratio"] = ratio
-    side_data = known["side_data"]
-    return found | entries_in(side_data) if side_data else found
+    return {"duration": times(duration, base, under)} if duration and base and under else {}
+
+
+def entries_of_image(frame: Any) -> dict[str, Any]:
+    """The entries of an image that the numbers in its AVFrame say. What is not specified has none.
+
+    Args:
+        frame: an AVFrame of PyAV's libavutil.
+    """
+    found = colors_and_aspect(frame)
+    interlaced, top = interlacing(frame)
+    if interlaced:
+        found["field_order"] = "top" if top else "bottom"
+    if frame.repeat_pict > 0:
+        found["repeat_fields"] = frame.repeat_pict
+    return found
 
 
 def colors_and_aspect(frame: Any) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from ctypes import c_ubyte
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from av import AudioFrame, VideoFrame
@@ -10,12 +12,21 @@ from av import AudioFrame, VideoFrame
 from samebytes import FrameMeta
 from samebytes.formats import AudioInfo, ImageInfo, channel_layout, channel_names
 
+from ._avframe_abi import ints_of
 from ._avutil import AVFrame
 from ._layouts import audio_info
-from ._meaning import color_range_and_matrix, interlacing, read_meaning, sample_aspect, times
+from ._meaning import (
+    color_range_and_matrix,
+    duration_entry,
+    entries_of_image,
+    interlacing,
+    sample_aspect,
+    times,
+)
 from ._pixel_formats import image_format_named
 from ._pyav import channel_count, frame_address, time_base_of
 from ._side_data import side_data_of
+from ._side_data_entries import entries_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,17 +116,42 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
 
 
 def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
+    address = frame_address(native)
     is_image = isinstance(native, VideoFrame)
     known = {name: getattr(native, name) for name in (_OF_IMAGES if is_image else _OF_SOUND)}
-    frame = AVFrame.from_address(frame_address(native))
+    side_data = side_data_of(AVFrame.from_address(address))
+    entries = duration_entry(native)
     if is_image:
-        known["pict_type"] = _PICTURE_TYPES[frame.pict_type]
-        known["chroma_location"] = frame.chroma_location
-        known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
-        known["repeat_pict"] = frame.repeat_pict
-        known["sample_aspect_ratio"] = sample_aspect(frame)
-    known["side_data"] = side_data_of(frame)
-    return {"ffmpeg": known, **read_meaning(native, frame, known)}
+        said, of_image = _of_image(_ints(_ints_at(address)))
+        known |= said
+        entries |= of_image
+        if side_data:
+            entries |= entries_in(side_data)
+    known["side_data"] = side_data
+    return {"ffmpeg": known, **entries}
+
+
+# The numbers in an image's AVFrame, which all frames of a stream mostly have alike: to ask for each
+# of them takes half of what it takes to read the metadata.
+_IMAGE = ints_of(
+    AVFrame, "format", "pict_type", "sample_aspect_ratio", "repeat_pict",
+    *("interlaced_frame", "top_field_first")[: 2 * hasattr(AVFrame, "interlaced_frame")],
+    "flags", "color_range", "color_primaries", "color_trc", "colorspace", "chroma_location",
+)  # fmt: skip
+_ints = _IMAGE.unpack
+_ints_at = (c_ubyte * _IMAGE.size).from_address
+
+
+@lru_cache
+def _of_image(numbers: tuple[int, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """FFmpeg's own properties, and the entries, that the numbers say; both to be copied."""
+    frame = AVFrame()
+    _IMAGE.pack_into(frame, 0, *numbers)
+    known = {name: getattr(frame, name) for name in _NUMBERS}
+    known["pict_type"] = _PICTURE_TYPES[frame.pict_type]
+    known["interlaced_frame"], known["top_field_first"] = interlacing(frame)
+    known["sample_aspect_ratio"] = sample_aspect(frame)
+    return known, entries_of_image(frame)
 
 
 def _time_base(native: VideoFrame | AudioFrame) -> Fraction | None:
@@ -126,10 +162,10 @@ def _time_base(native: VideoFrame | AudioFrame) -> Fraction | None:
 # libavutil/avutil.h: enum AVPictureType
 _PICTURE_TYPES = ("NONE", "I", "P", "B", "S", "SI", "SP", "BI")
 
-_PROPERTIES = (
-    "duration", "color_range", "colorspace", "color_primaries", "color_trc", "key_frame",
-    "rotation",
+_NUMBERS = (
+    "color_range", "colorspace", "color_primaries", "color_trc", "chroma_location", "repeat_pict",
 )  # fmt: skip
+_PROPERTIES = ("duration", "key_frame", "rotation")
 # PyAV exposes some of them only since 15 or 17.
 _OF_IMAGES, _OF_SOUND = (
     [name for name in _PROPERTIES if hasattr(kind, name)] for kind in (VideoFrame, AudioFrame)

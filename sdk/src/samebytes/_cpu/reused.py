@@ -151,5 +151,6 @@ class _Places:
         owner = leases[0]
         if len(leases) > 1:
             owner = joint_owner([leases[number] for number, *_ in self._planes])
-        lent = Frame.borrowed(natives, self._context, FrameMeta(self._info), keep=owner)
+        # By position and without a call between: this makes every frame that is converted.
+        lent: Frame[Any] = Frame(natives, self._context, owner, None, False, FrameMeta(self._info))
         return lent, list(map(weakref.ref, leases))
