@@ -181,6 +181,13 @@ def test_a_list_of_elements_is_not_a_pipeline_yet(file: str, capsys: Capture) ->
     assert "put samebytes.elements.Pipeline(*elements) there" in capsys.readouterr().err
 
 
+def test_a_function_that_asks_for_arguments(file: str, capsys: Capture) -> None:
+    path = Path(file)
+    path.write_text(path.read_text() + "\ndef of(video): return pipeline()\n")
+    assert main(["run", f"{file}:of"]) == 1
+    assert "missing a required argument: 'video'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("place", "words"),
     [

@@ -7,8 +7,9 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ def pipeline_in(text: str) -> Pipeline:
         ]
         raise UnknownNameError("pipeline", name, known, f"(in {place})") from None
     if callable(found) and not isinstance(found, type):
+        _check_parameters(text, found)
         with _named_lines():
             found = found()
     if not isinstance(found, Pipeline):
@@ -60,6 +62,18 @@ def pipeline_in(text: str) -> Pipeline:
             f"one{advice}"
         )
     return found
+
+
+def _check_parameters(text: str, function: Callable[..., Any]) -> None:
+    try:
+        signature(function).bind()
+    except TypeError as error:
+        raise UnsupportedObjectError(
+            f"{text} is called without arguments ({error}): give its parameters defaults, or read "
+            "os.environ"
+        ) from None
+    except ValueError:  # a function in C may say nothing of its parameters
+        pass
 
 
 @contextmanager
