@@ -44,7 +44,7 @@ def summary(report: Path, status: int) -> str:
         if status < 0:
             name = Signals(-status).name
             return f"pytest was ended by {name}: the stacks of its threads are in its output"
-        return f"pytest ended with {status} before any test"
+        return f"pytest ended with {status} without a report: its output says where it was"
     root = ET.parse(report).getroot()
     suites = list(root.iter("testsuite"))
     count = {

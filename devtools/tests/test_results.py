@@ -69,7 +69,7 @@ def test_a_run_without_tests_says_so(tmp_path: Path) -> None:
 
 def test_a_run_without_a_report_says_so(tmp_path: Path) -> None:
     text = summary(tmp_path / "none.xml", 4)
-    assert text == "pytest ended with 4 before any test"
+    assert text == "pytest ended with 4 without a report: its output says where it was"
 
 
 def test_a_signal_that_ends_a_run_is_named_and_the_stacks_are_shown(

@@ -105,10 +105,12 @@ class TestTheNewFrame:
     def test_the_system_is_asked_for_large_pages_where_they_are_filled(self) -> None:
         """Flags of a mapping: "hg" is MADV_HUGEPAGE (Linux, filesystems/proc.rst)."""
         large = picture(width=1280, height=720).convert("RGB24")
+        full = picture(width=1280, height=1080).convert("RGB24")  # 1.98 pages
         small = picture(width=640, height=360).convert("RGB24")
         assert large[0].handle() % (2 << 20) == 0
         assert "hg" in flags_at(large[0].handle())
-        assert "hg" in flags_at(large[0].handle() + 1280 * 720 * 3 - 1)
+        assert "hg" not in flags_at(large[0].handle() + 1280 * 720 * 3 - 1)  # 0.6 of a page
+        assert "hg" in flags_at(full[0].handle() + 1280 * 1080 * 3 - 1)
         assert "hg" not in flags_at(small[0].handle())
         assert (large[0].native == 7).all()
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import samebytes
+from samebytes.elements import FramePool
 from samebytes.errors import CopyRequiredError, DeviceMismatchError
 from samebytes_openvino import InferRequest, compile_model
 
@@ -38,6 +39,49 @@ def test_planes_of_the_cpu(gpu: Any) -> None:
     request.set_frame(frame)
     assert [b.placement for b in request.bindings()[:2]] == ["in place"] * 2
     np.testing.assert_allclose(request.infer().planes[0], bgr_on_the_cpu(frame), atol=2)
+    assert samebytes.stats().copies == 0
+
+
+def pooled(format_: str, width: int, height: int) -> Any:
+    context = samebytes.context("cpu")
+    return FramePool(lambda: context.allocate_frame(format_, width, height), maximum=2).acquire()
+
+
+def converted(format_: str, width: int, height: int) -> Any:
+    source = "NV12" if format_ != "NV12" else "I420"
+    return samebytes.context("cpu").allocate_frame(source, width, height).convert(format_)
+
+
+def allocated(format_: str, width: int, height: int) -> Any:
+    return samebytes.context("cpu").allocate_frame(format_, width, height)
+
+
+# A converted picture whose rows end within 64 bytes has padded ones.
+@pytest.mark.parametrize(
+    ("make", "format_", "width", "height"),
+    [
+        *(
+            (make, *size)
+            for make in (allocated, pooled)
+            for size in (("RGB24", 100, 98), ("I420", 640, 480), ("NV12", 322, 182))
+        ),
+        (converted, "RGB24", 128, 98),
+        (converted, "I420", 640, 480),
+    ],
+)
+@pytest.mark.parametrize("device", ["gpu", "npu"])
+def test_a_device_writes_to_frames_of_any_size(
+    request: pytest.FixtureRequest, device: str, make: Any, format_: str, width: int, height: int
+) -> None:
+    there = request.getfixturevalue(device)
+    frame = make(format_, width, height)
+    samebytes.reset_stats()
+    for number, plane in enumerate(frame.planes):
+        hops = samebytes.route(plane, there.node, access="rw").hops
+        assert len(hops) == 1, "by the memory at hand, and no other framework's"
+        with plane.map(there.node, "rw") as mapped, mapped.map("cpu", "rw") as seen:
+            seen.native[...] = 31 * number + 5
+        assert np.unique(plane.native).tolist() == [31 * number + 5]
     assert samebytes.stats().copies == 0
 
 

@@ -74,6 +74,8 @@ class Way:
         node = self.spec.node
         # What is there already needs no mapping: it is read, and not kept.
         view = frame if frame.context.node == node else frame.map(node, "r", copy=copy)
+        # Before the pictures drive all that is needed for it out of the processor's caches.
+        meta = meta_of_converted(frame, self.source, self.target)
         try:
             conversion = self._idle.pop()
         except IndexError:
@@ -82,8 +84,7 @@ class Way:
             made = take(self.target.image, conversion.row_padding)
         else:
             made = conversion.new_frame(view.context)
-        # Before the pictures drive all that is needed for it out of the processor's caches.
-        made.meta = meta_of_converted(frame, self.source, self.target)
+        made.meta = meta
         conversion.run(view, made)
         self._idle.append(conversion)
         count_conversion(self._label, self._nbytes)

@@ -157,9 +157,8 @@ def allocate_pages(nbytes: int, *, zeroed: bool = True, large: bool = False) -> 
     Args:
         nbytes: how many.
         zeroed: whether they are all zero.
-        large: ask for pages of 2 MiB, if that many are needed, and the system has such. They fill
-            the last one, and so up to 2 MiB more. For zeroed memory that is written again and
-            again.
+        large: ask for pages of 2 MiB where the system has such, and the memory fills them. For
+            zeroed memory that is written again and again.
     """
     size = -(-(nbytes + _SLACK) // mmap.PAGESIZE) * mmap.PAGESIZE
     if not zeroed:
@@ -184,15 +183,15 @@ def _new_pages(nbytes: int, size: int) -> tuple[mmap.mmap, int]:
 
 
 def _large_pages(size: int, advice: int) -> Storage:
-    """Pages of 2 MiB, where the system has some left.
+    """Pages of 2 MiB, where the system has some left, and small ones behind them.
 
-    The addresses before the first and behind the last one are never touched, and so take no memory.
+    The addresses before the first page are never touched, and so take no memory.
     """
-    whole = -(-size // _LARGE) * _LARGE
-    pages, first = _new_pages(size, whole + _LARGE)
+    filled = (size + _LARGE // 4) // _LARGE * _LARGE  # the last one may be by three quarters
+    pages, first = _new_pages(size, max(size, filled) + _LARGE)
     before = -first % _LARGE
     with suppress(OSError):  # a kernel without such pages
-        pages.madvise(advice, before, whole)
+        pages.madvise(advice, before, filled)
     return Storage(pages.close, address=first + before, nbytes=size)
 
 

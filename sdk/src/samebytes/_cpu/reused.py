@@ -93,8 +93,8 @@ class _Lease(NamedTuple):
     Attributes:
         address, nbytes: where it is.
         owner: what keeps it.
-        memory_at: makes a ctypes array of it, with an attribute `owner`. numpy takes its buffer at
-            a tenth of the cost of an array's, which it describes again for each array.
+        memory_at: makes a ctypes array of it, with an attribute `owner`, whose buffer costs numpy
+            less than the array interface of a storage.
     """
 
     address: int
@@ -141,7 +141,8 @@ class _Places:
             memory = memory_at(address)
             memory.owner = lease
             leases.append(lease)
-            memories.append(memory)
+            # An array of all of it beneath the planes': by it one finds what lies around them.
+            memories.append(np.ndarray((nbytes,), np.uint8, memory))
         natives = tuple(
             [
                 np.ndarray(shape, dtype, memories[number], place, strides)

@@ -110,8 +110,8 @@ def meta_of_warped(
     meta = meta_of(frame)
     image = image_of(meta)
     whole = transform is _AS_IT_IS or transform == _AS_IT_IS
-    same_size = width == image.width and height == image.height
-    info = image if same_size else ImageInfo.of(image.format, width, height)
+    is_same = width == image.width and height == image.height
+    info = image if is_same else ImageInfo.of(image.format, width, height)
     if whole and not meta.regions and KEY not in meta.metadata:
         # Most frames, when they are converted.
         made = FrameMeta(info, meta.pts, meta.time_base, {**meta.metadata})
@@ -123,7 +123,7 @@ def meta_of_warped(
             made.metadata["field_order"] = "progressive"
     if not whole:
         _shape(made.metadata, image, width, height, transform)
-    elif not same_size:
+    else:
         _stretch(made.metadata, image, width, height)
     return made
 

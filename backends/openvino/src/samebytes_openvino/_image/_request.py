@@ -179,7 +179,7 @@ class ImageRequest:
         nothing.
 
         Raises:
-            BusyError: an inference is running.
+            BusyError: an inference is running, and reads the frame.
             ClosedError: this request was closed.
         """
         if self._closed:
