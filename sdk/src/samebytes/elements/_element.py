@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import inspect
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,10 +22,31 @@ if TYPE_CHECKING:
     from .._core.edges.context import Context
     from .._core.memory.frame import Frame
 
-__all__ = ["Element", "Sink", "Source", "Transform", "TransformInplace"]
+__all__ = ["Element", "Sink", "Source", "Transform", "TransformInplace", "refuse_unrun"]
 
 # An object that is neither: what it stands for is `same()`.
 _SAME = type(same())
+
+
+def refuse_unrun(function: Callable[..., Any] | None, name: str, instead: str) -> None:
+    """Refuse a function of which nothing runs when an element calls it.
+
+    Args:
+        function: what the element calls for each frame.
+        name: what it is called in the error.
+        instead: what to do in place of `yield`; "" where it may yield.
+
+    Raises:
+        TypeError: it is `async def`, or yields.
+    """
+    for one in (function, getattr(type(function), "__call__", None)):  # noqa: B004 - of an object
+        if inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one):
+            raise TypeError(
+                f"{name}() is `async def`, and a pipeline awaits none: write `def`. A program that "
+                "uses asyncio takes the frames by `async for` over `await pipe.start_async()`"
+            )
+        if instead and inspect.isgeneratorfunction(one):
+            raise TypeError(f"{name}() yields, and would never run: {instead}")
 
 
 @typing.dataclass_transform(kw_only_default=False)
@@ -68,6 +90,8 @@ class Element:
     may_copy: ClassVar[bool] = False
     # What users implement: it raises ClosedError after close().
     _samebytes_work: ClassVar[str] = ""
+    # In place of its `yield`; "" where what it yields are frames.
+    _samebytes_instead: ClassVar[str] = ""
     _declared: ClassVar[dict[str, _parameters.Parameter] | None] = None
     _in_use = False
     _contexts: Contexts | None = None
@@ -78,6 +102,8 @@ class Element:
         cls._declared = None
         if not cls.__dict__.get("name"):
             cls.name = cls.__name__
+        work = cls._samebytes_work
+        refuse_unrun(getattr(cls, work, None), f"{cls.__name__}.{work}", cls._samebytes_instead)
 
     def __init__(self, *values: Any, **named: Any) -> None:
         """Take the parameters.
@@ -279,6 +305,9 @@ class Source(Element):
     """
 
     _samebytes_work: ClassVar[str] = "read"
+    _samebytes_instead: ClassVar[str] = (
+        "return one frame for each call, or decorate a generator function by @el.source"
+    )
     gives: ClassVar[Any] = Media()
     pool_size: ClassVar[int | None] = None
     wanted_access: ClassVar[Access] = "r"
@@ -355,6 +384,11 @@ class Transform(Element):
 class TransformInplace(Transform):
     """Takes a frame and passes it on, changed or with metadata added."""
 
+    _samebytes_instead: ClassVar[str] = (
+        "leave `yield` out, as the frame goes on by itself; what gives frames of its own is a "
+        "Transform (@el.transform)"
+    )
+
     def process(self, frame: Frame[Any]) -> Any:
         """Work on one frame, mapped as `takes` says; False drops it, anything else passes it on."""
         raise NotImplementedError(f"{type(self).__name__} must define process()")
@@ -364,6 +398,7 @@ class Sink(Element):
     """Takes frames and passes them on, so that it may stand anywhere."""
 
     _samebytes_work: ClassVar[str] = "write"
+    _samebytes_instead: ClassVar[str] = "leave `yield` out, as the frame goes on by itself"
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
         """See what will come; what is returned is not used. Called as of a Transform.

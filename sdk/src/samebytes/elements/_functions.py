@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar, ove
 from .._core.memory.frame import Frame
 from ..errors import UnsupportedObjectError
 from . import _parameters
-from ._element import Element, Sink, Source, Transform, TransformInplace
+from ._element import Element, Sink, Source, Transform, TransformInplace, refuse_unrun
 from ._media import Media, same
 
 __all__ = ["element_of", "inplace", "sink", "source", "transform"]
@@ -49,7 +49,12 @@ class _SourceOfFunction(_OfFunction, Source):
 
     def open(self, context: Any) -> None:
         super().open(context)
-        frames = iter(vars(self)["read"]())
+        given = vars(self)["read"]()
+        if not isinstance(given, Iterable):
+            raise UnsupportedObjectError(
+                f"{self.name}() returned {given!r}: it must `yield` frames, or return an iterable"
+            )
+        frames = iter(given)
         # None is the end of a stream to others; to a generator it is a frame less.
         vars(self)["read"] = lambda: next((one for one in frames if one is not None), None)
 
@@ -205,7 +210,10 @@ _sink = type("_SinkOfFunction", (_OfFunction, Sink), {"__module__": __name__})
 
 
 def _decorated(
-    base: type, attributes: dict[str, Any], function: Callable[..., Any] | None, frames: int = 1
+    base: type[Element],
+    attributes: dict[str, Any],
+    function: Callable[..., Any] | None,
+    frames: int = 1,
 ) -> Callable[..., Any]:
     if function is None:
         return partial(_made, base, attributes, frames)
@@ -215,7 +223,7 @@ def _decorated(
 
 
 def _made(
-    base: type, attributes: dict[str, Any], frames: int, function: Callable[..., Any]
+    base: type[Element], attributes: dict[str, Any], frames: int, function: Callable[..., Any]
 ) -> Callable[..., Any]:
     declared = _parameters.of_function(function)
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -223,7 +231,9 @@ def _made(
     if len(given) != frames:
         wanted = "one parameter, the frame" if frames else "no parameter"
         raise TypeError(f"{_name(function)}() must have {wanted} before `*`")
-    made: type[Element] = type(base)(
+    # What a source's function yields is its frames.
+    refuse_unrun(function, _name(function), base._samebytes_instead if frames else "")
+    made: type[Element] = type(
         _name(function),
         (base,),
         {

@@ -314,6 +314,11 @@ class Stage:
         began, before = _clock(), moved_here()
         frame, view = self._mapped(frame, link)
         kept = self.step.element.process(view)  # type: ignore[attr-defined]  # a TransformInplace
+        if isinstance(kept, Frame) and kept is not view and kept is not frame:
+            raise TypeError(
+                f"it returned another frame, {kept!r}, and passes on the one that it was given: "
+                "write into that one, or make it a Transform (@el.transform)"
+            )
         if link.access != "r" and view is not frame:
             view.flush()
         self.meter.took(began, before, gave=kept is not False)
