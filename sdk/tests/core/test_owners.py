@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+import samebytes.elements as el
 from samebytes import CpuTensor, Fd, Frame, FrameMeta, Storage, Tensor, TensorInfo
 from samebytes.errors import ClosedError, CopyRequiredError, LayoutError
 from samebytes.plugins import joint_owner
@@ -26,7 +27,8 @@ CPU = sb.context("cpu")
 
 def objects() -> list[Any]:
     tensor = CPU.allocate((4, 4))
-    return [tensor, tensor.storage, CPU.allocate_frame("NV12", 8, 8), Fd(os.dup(0))]
+    running = el.Pipeline([]).start(threads=0)
+    return [tensor, tensor.storage, CPU.allocate_frame("NV12", 8, 8), Fd(os.dup(0)), running]
 
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, pickle.dumps])

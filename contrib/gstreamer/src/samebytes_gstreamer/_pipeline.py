@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from samebytes import Storage
 from samebytes.errors import ClosedError, NativeError, SamebytesError, UnsupportedObjectError
 from samebytes.plugins import Aside, without_secrets, without_secrets_in
 
@@ -50,7 +51,7 @@ class PipelineTimeoutError(SamebytesError, TimeoutError):
     """A pipeline gave or took no frame in the time that was allowed."""
 
 
-class Pipeline:
+class Pipeline(Storage.Uncopied):
     """A Gst.Pipeline that plays, and is stopped when nobody holds it any more.
 
     Args:
@@ -60,6 +61,8 @@ class Pipeline:
         playing: it was started.
         ended: all sinks were seen to have come to the end of the stream.
     """
+
+    _instead = "use the same one, or make another"
 
     def __init__(self, description: Any) -> None:
         self.native = _made(description)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Access
+from samebytes import Access, Storage
 from samebytes.errors import AccessError
 from samebytes.plugins import Aside, check_access
 
@@ -46,7 +46,7 @@ def _running_time(segment: Any, pts: int) -> int | None:
     return sign * int(time_) if sign else None
 
 
-class GStreamerSource:
+class GStreamerSource(Storage.Uncopied):
     """The frames that arrive at the appsink of a pipeline.
 
         with GStreamerSource("filesrc location=clip.mp4 ! decodebin ! videoconvert") as source:
@@ -83,6 +83,8 @@ class GStreamerSource:
             not there.
         UnsupportedObjectError: no appsink, or several and no name.
     """
+
+    _instead = "use the same one, or make another"
 
     def __init__(
         self,

@@ -130,7 +130,7 @@ class Pipeline:
         return f"<Pipeline on Ray: {' -> '.join(stage.name for stage in self._stages)}>"
 
 
-class Running:
+class Running(sb.Storage.Uncopied):
     """A pipeline that runs. Iterating gives the frames that come out, read-only, in their order.
 
     A frame lies in the object store of this node, where Ray copies it if it was on another one. The
@@ -142,6 +142,8 @@ class Running:
     Attributes:
         stopped: it has stopped.
     """
+
+    _instead = "start another one"
 
     def __init__(self, conductor: Conductor, before: Mapping[str, Any]) -> None:
         self._conductor = conductor

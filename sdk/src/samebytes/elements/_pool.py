@@ -76,6 +76,12 @@ class FramePool:
         """The number of frames that were allocated."""
         return len(self._frames)
 
+    def __bool__(self) -> bool:
+        return True  # an empty one is a pool, too: without this it would be asked for its len()
+
+    def __repr__(self) -> str:
+        return f"<FramePool {self._name}, {len(self)} of {self._maximum} frames allocated>"
+
     def _awaited(self) -> Frame[Any]:
         watch = None if CURRENT.run is None else CURRENT.run.watch
         patience = self._timeout

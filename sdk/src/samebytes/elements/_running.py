@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from .._core.memory.frame import Frame
 from .._core.owner.locks import Lock
+from .._core.owner.storage import Uncopyable
 from .._seen.text import Explanation, counted
 from ..errors import ElementError
 from ._asynchronous import in_a_thread
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Running"]
 
 
-class Running:
+class Running(Uncopyable):
     """A pipeline that runs. Iterating gives the frames of the main line's last element.
 
     It stops at the end of the block, at the end of all streams and when an element raises: what had
@@ -46,6 +47,8 @@ class Running:
         stopped: it has stopped.
         stopped_by: the number of the signal that ended it (`start(stop_on=)`), or None.
     """
+
+    _instead = "start another pipeline, with elements of its own"
 
     def __init__(self, run: Run, workers: Threads | None) -> None:
         self._run = run

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Frame, Tensor
+from samebytes import Frame, Storage, Tensor
 from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
 from ._binding import Binding, HostPlacement
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["InferRequest"]
 
 
-class InferRequest:
+class InferRequest(Storage.Uncopied):
     """An openvino.InferRequest that takes tensors of any memory type, and holds them.
 
     OpenVINO's own request keeps no tensor alive: when the tensor that was set is dropped, the
@@ -67,6 +67,8 @@ class InferRequest:
     Raises:
         UnsupportedObjectError: `model` is neither.
     """
+
+    _instead = "make another one of the same model"
 
     def __init__(self, model: Any) -> None:
         self._inference = Inference(None)

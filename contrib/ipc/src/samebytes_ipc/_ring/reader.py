@@ -14,7 +14,7 @@ from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Fd
+from samebytes import Fd, Storage
 from samebytes.errors import ClosedError, LayoutError
 from samebytes.plugins import Lock, in_forked_child
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 __all__ = ["RingReader"]
 
 
-class RingReader:
+class RingReader(Storage.Uncopied):
     """The frames of a RingWriter in another process.
 
         with samebytes_ipc.RingReader("/run/user/1000/camera") as ring:
@@ -87,6 +87,8 @@ class RingReader:
         ValueError: a timeout that is not a number.
         OSError: of the socket, for instance PermissionError.
     """
+
+    _instead = "another process makes a RingReader of its own, with the address"
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from samebytes import Frame, FrameMeta, ImageFormat, Tensor
+from samebytes import Frame, FrameMeta, ImageFormat, Storage, Tensor
 from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import count_copy, counted, in_forked_child
 from samebytes_dma import DMAContext
@@ -40,7 +40,7 @@ MOST_OWN = 64
 _MANY = 1 << 31
 
 
-class RingWriter:
+class RingWriter(Storage.Uncopied):
     """Frames for other processes, which read them where they lie.
 
         with samebytes_ipc.RingWriter("/run/user/1000/camera", format="NV12",
@@ -80,6 +80,8 @@ class RingWriter:
         ValueError: a timeout that is not a number.
         OSError: of the socket.
     """
+
+    _instead = "another process makes a RingReader, with the address"
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from sys import getrefcount
-from typing import Any, ClassVar, NoReturn, SupportsIndex
+from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeAlias
 
 from ..._raising import throw
 from .locks import in_forked_child
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Uncopyable:
-    """Owners, which copy and pickle refuse, since a copied owner would free twice.
+    """A base of owners, which copy and pickle refuse: a copy would end what is owned a second time.
 
     Subclasses say in `_instead` what to do.
     """
@@ -83,6 +83,8 @@ class Storage(Uncopyable):
     """
 
     _instead = "hold the same one, or copy the array that lies in it"
+    # For plugins: their other owners derive from it.
+    Uncopied: TypeAlias = Uncopyable
 
     __slots__ = ("__array_interface__", "__weakref__", "_imports", "address", "flush", "holds",
                  "keep", "nbytes", "readonly", "release", "wait")  # fmt: skip
