@@ -88,8 +88,15 @@ def codec_context_address(context: Any) -> int:
 
 
 def format_context_address(container: Any) -> int:
-    """The AVFormatContext* of a container (`ptr` in av/container/core.pxd). It stays its own."""
-    return c_void_p.from_address(id(container) + _HEAD).value or 0
+    """The AVFormatContext* of a container that is written (`ptr` in av/container/core.pxd).
+
+    It stays the container's.
+    """
+    place = id(container) + _HEAD
+    found = c_void_p.from_address(place).value or 0
+    if found == 1:  # no pointer, but `writeable`, which stands before it until PyAV 17
+        found = c_void_p.from_address(place + _POINTER).value or 0
+    return found
 
 
 def stream_address(stream: Any) -> int:

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 from functools import cache
 from pathlib import PurePath
 from typing import Any
 
 import av
+
+from ._failures import ARGUMENT_ERROR
 
 __all__ = ["add_stream", "advice", "is_about_the_codec"]
 
@@ -59,10 +62,15 @@ def is_about_the_codec(error: Exception) -> bool:
     """True if an error of writing a header may be that the container does not hold the codec."""
     if not isinstance(error, av.FFmpegError):
         return False
-    kinds = (av.error.ArgumentError, av.error.InvalidDataError)
+    kinds = (ARGUMENT_ERROR, av.error.InvalidDataError)
     return isinstance(error, kinds) or error.errno == errno.EPERM
 
 
 @cache
 def _ids(names: tuple[str, ...]) -> frozenset[int]:
-    return frozenset(av.codec.Codec(name, "r").id for name in names)
+    """The numbers of codecs; an encoder of one that this FFmpeg does not encode cannot be asked."""
+    found = set()
+    for name in names:
+        with suppress(av.codec.codec.UnknownCodecError):
+            found.add(av.codec.Codec(name, "w").id)
+    return frozenset(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from ctypes import c_int
 from fractions import Fraction
 from typing import Any
 
@@ -15,9 +16,10 @@ from samebytes import FrameMeta
 from samebytes.formats import ImageInfo, duration_of, field_order_of
 
 from .._avutil import AVFrame, frame_copy_props
+from .._codec_options import option_offset
 from .._meaning import chroma_location, interlacing, mark_fields, sample_aspect, write_meaning
 from .._meta import FFmpegMeta
-from .._pyav import frame_address
+from .._pyav import codec_context_address, frame_address
 from .._side_data import read_side_data
 from ._encoder_side_data import give_side_data
 from ._stream_aspect import set_stream_aspect
@@ -84,7 +86,7 @@ def describe(
         # VP8, VP9, AV1 and raw video say it in the container alone.
         set_stream_aspect(stream, ratio)
     # Else only times are encoded, and the last frame is as long as the rate says.
-    context.flags |= _AV_CODEC_FLAG_FRAME_DURATION
+    flags = _AV_CODEC_FLAG_FRAME_DURATION
     said = {}
     location = chroma_location(frame)
     if location is not None:
@@ -93,7 +95,8 @@ def describe(
     if interlaced:
         said["field_order"] = "tt" if top else "bb"
         if _codes_fields(codec, image, options):
-            context.flags |= _AV_CODEC_FLAG_INTERLACED_DCT | _AV_CODEC_FLAG_INTERLACED_ME
+            flags |= _AV_CODEC_FLAG_INTERLACED_DCT | _AV_CODEC_FLAG_INTERLACED_ME
+    _add_flags(context, flags)
     give_side_data(context, read_side_data(properties))
     return {**said, **options}
 
@@ -124,6 +127,12 @@ def as_said(native: av.VideoFrame, meta: FrameMeta, base: Any) -> Iterator[None]
         mark_fields(frame, *fields)
         if has_duration:
             native.duration = length
+
+
+def _add_flags(context: Any, flags: int) -> None:
+    """Set flags of an encoder. PyAV 12's own property refuses those that it has no name for."""
+    address = codec_context_address(context)
+    c_int.from_address(address + option_offset(address, b"flags")).value |= flags
 
 
 def _codes_fields(codec: str, image: ImageInfo, options: Mapping[str, str]) -> bool:

@@ -10,7 +10,11 @@ from av import error as kinds
 
 from samebytes.plugins import without_secrets
 
-__all__ = ["in_words"]
+__all__ = ["ARGUMENT_ERROR", "in_words"]
+
+_named = vars(kinds)
+ARGUMENT_ERROR: type[av.FFmpegError] = _named.get("ArgumentError") or _named["ValueError"]
+"""PyAV's error for an invalid argument (EINVAL). Before PyAV 17 it was `av.error.ValueError`."""
 
 _TEXTS: tuple[tuple[type[Exception], str], ...] = (
     (kinds.HTTPUnauthorizedError, "the user name or password is not accepted (401)"),
@@ -32,7 +36,7 @@ _TEXTS: tuple[tuple[type[Exception], str], ...] = (
     (kinds.ConnectionResetError, "the other side ended the connection"),
     (kinds.BrokenPipeError, "the other side ended the connection"),
     (kinds.TimeoutError, "the other side does not answer"),
-    (kinds.ArgumentError, "an option, size or format is not possible here (invalid argument)"),
+    (ARGUMENT_ERROR, "an option, size or format is not possible here (invalid argument)"),
 )
 
 _NUMBERS = {

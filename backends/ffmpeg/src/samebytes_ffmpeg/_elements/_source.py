@@ -20,7 +20,7 @@ from samebytes.plugins import Aside, without_secrets_in
 from ._choosing import Hwaccel, choice, offered
 from ._connection import Connection
 from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
-from ._failures import in_words
+from ._failures import ARGUMENT_ERROR, in_words
 from ._input import Input, Waking, place
 
 __all__ = ["FFmpegSource"]
@@ -38,7 +38,7 @@ _NAP = 0.002
 _LASTING = (
     kinds.HTTPUnauthorizedError, kinds.HTTPForbiddenError, kinds.HTTPNotFoundError,
     kinds.ProtocolNotFoundError, kinds.DemuxerNotFoundError, kinds.DecoderNotFoundError,
-    kinds.OptionNotFoundError, kinds.FileNotFoundError, kinds.ArgumentError,
+    kinds.OptionNotFoundError, kinds.FileNotFoundError, ARGUMENT_ERROR,
 )  # fmt: skip
 """Errors of the first connection that no later attempt can help, since the address is wrong."""
 

@@ -55,11 +55,11 @@ def set_stream_aspect(stream: Any, ratio: Fraction) -> bool:
 
 def _is_of(found: Any, stream: Any) -> bool:
     """True if the fields before it are where PyAV writes them, and it says nothing yet."""
-    before = stream.disposition, stream.discard
     try:
+        before = stream.disposition, stream.discard
         stream.disposition, stream.discard = _DISPOSITION, _DISCARD
         seen = found.disposition, found.discard
         stream.disposition, stream.discard = before
-    except (AttributeError, TypeError, ValueError):  # an older PyAV, which sets neither
+    except (AttributeError, TypeError, ValueError):  # up to PyAV 17.0, which lacks `discard`
         return False
     return seen == (_DISPOSITION, _DISCARD) and tuple(found.sample_aspect_ratio) in ((0, 0), (0, 1))
