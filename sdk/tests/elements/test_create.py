@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +54,85 @@ def test_a_file_has_one_json_sink_or_several_that_append(tmp_path: Path) -> None
     assert len(path.read_text().splitlines()) == 7
     el.Pipeline(frames(2), sink()).run()
     assert len(path.read_text().splitlines()) == 2
+
+
+def lines_in(path: Path, **options: Any) -> Any:
+    """A pipeline that has written one line into `path`, and goes on."""
+    sink = el.create("json.sink", path, add_empty_results=True, **options)
+    out = el.Pipeline(frames(9), sink).start(threads=0)
+    next(out)
+    return out
+
+
+def test_a_file_that_one_of_two_sinks_still_appends_to_is_not_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    with lines_in(path, append=True) as first:
+        with lines_in(path, append=True):
+            pass
+        with pytest.raises(ElementError, match=r"found\.jsonl is being written already"):
+            lines_in(path)
+        next(first)
+    assert len(path.read_text().splitlines()) == 3
+
+
+def test_a_file_is_known_by_what_it_is_and_not_by_its_name(tmp_path: Path) -> None:
+    path, other = tmp_path / "found.jsonl", tmp_path / "found.jsonl.1"
+    with lines_in(path) as first:
+        path.rename(other)  # as logrotate does
+        with lines_in(path):
+            next(first)
+        with pytest.raises(ElementError, match=r"found\.jsonl\.1 is being written already"):
+            lines_in(other)
+    assert [len(one.read_text().splitlines()) for one in (path, other)] == [1, 2]
+
+
+def test_a_file_that_another_program_empties_is_begun_again(tmp_path: Path) -> None:
+    path = tmp_path / "found.jsonl"
+    with lines_in(path) as out:
+        os.truncate(path, 0)  # as logrotate's copytruncate does
+        next(out)
+    assert json.loads(path.read_text())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
+def test_a_forked_child_writes_what_its_parent_has_open(tmp_path: Path) -> None:
+    with lines_in(tmp_path / "found.jsonl"):
+        child = os.fork()
+        if not child:
+            try:
+                lines_in(tmp_path / "found.jsonl")
+                os._exit(0)
+            finally:
+                os._exit(99)
+        assert os.waitpid(child, 0) == (child, 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")
+def test_a_sink_that_waits_for_the_reader_of_its_pipe_keeps_no_other_from_its_own(
+    tmp_path: Path,
+) -> None:
+    pipes = [tmp_path / "a", tmp_path / "b"]
+    sinks = [el.create("json.sink", path, add_empty_results=True) for path in pipes]
+    threads = [
+        threading.Thread(
+            target=el.Pipeline(frames(1), sink).run, kwargs={"threads": 0}, daemon=True
+        )
+        for sink in sinks
+    ]
+    for path, thread in zip(pipes, threads, strict=True):
+        os.mkfifo(path)
+        thread.start()
+    with lines_in(tmp_path / "plain.jsonl"):
+        pass
+    # The second pipe first: its sink must not wait for the sink of the first.
+    assert [len(path.read_text().splitlines()) for path in reversed(pipes)] == [1, 1]
+    for thread in threads:
+        thread.join()
+
+
+def test_a_device_has_many_sinks() -> None:
+    with lines_in(Path(os.devnull)), lines_in(Path(os.devnull)):
+        pass
 
 
 def test_by_name(site: Site) -> None:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Annotated, Any
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary
 
-from .._core.owner.locks import Lock
+from .._core.owner.locks import Lock, in_forked_child
 from ..errors import ElementError
 from ..metadata import to_json
 from ._element import Sink
@@ -19,9 +21,10 @@ from ._per_stream import StreamName, stream_of
 
 __all__ = ["JsonSink"]
 
-_opening = Lock()
-_written: WeakValueDictionary[Path, IO[str]] = WeakValueDictionary()
-"""Files that sinks of this process write, so that none is begun again meanwhile."""
+_entering = Lock()
+_written: WeakKeyDictionary[IO[str], tuple[os.stat_result, bool]] = WeakKeyDictionary()
+"""Files that sinks of this process write, and if they append: none is emptied meanwhile."""
+in_forked_child(_written.clear)
 
 
 class JsonSink(Sink):
@@ -78,18 +81,39 @@ class JsonSink(Sink):
         return file
 
     def _opened(self, path: Path) -> IO[str]:
-        mode = "a" if self.append else "w"
-        with _opening:
-            other = _written.get(path.resolve())
-            # Several may append lines to a file. A device or a pipe has as many users as it likes.
-            shared = other is None or other.closed or mode == other.mode == "a"
-            if path.is_file() and not shared:
-                raise ElementError(
-                    self.name,
-                    f"{path} is being written already: each sink needs a file of its own, or all "
-                    "append=True",
-                    parameters=self.changed_parameters,
-                )
-            file: IO[str] = path.open(mode, encoding="utf-8")
-            _written[path.resolve()] = file
+        # Emptied only when it is known which file this is, and that nobody else writes it. No lock
+        # is held meanwhile: a pipe waits here for its reader.
+        file: IO[str] = path.open("a", encoding="utf-8")
+        try:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):  # a device or a pipe has as many users as it likes
+                if not _entered(file, status, self.append):
+                    raise ElementError(
+                        self.name,
+                        f"{path} is being written already: each sink needs a file of its own, or "
+                        "all append=True",
+                        parameters=self.changed_parameters,
+                    )
+                if not self.append:
+                    file.truncate(0)
+        except BaseException:
+            file.close()
+            raise
         return file
+
+
+def _entered(file: IO[str], status: os.stat_result, append: bool) -> bool:
+    """Enter a file that is written from now on; False if another sink writes it.
+
+    Several may append lines to one.
+    """
+    with _entering:
+        for reference in _written.keyrefs():
+            other = reference()
+            if other is None or other.closed:
+                continue
+            its, appends = _written[other]
+            if os.path.samestat(its, status) and not (append and appends):
+                return False
+        _written[file] = (status, append)
+    return True
