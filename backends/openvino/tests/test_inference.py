@@ -115,6 +115,7 @@ def test_another_thread_learns_that_the_request_is_busy() -> None:
         lambda: request.set_tensor("x", array),
         lambda: request.get_output_tensor(0),
         request.bindings,
+        request.release_inputs,
         request.infer,
         request.start_async,
     ]

@@ -15,7 +15,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes.elements import _watch
+from samebytes.elements import _stage, _watch
 from samebytes.errors import (
     CopyRequiredError,
     ElementError,
@@ -66,6 +66,24 @@ def test_the_last_frames_are_released_after_the_end(threads: int) -> None:
     with el.Pipeline(read, add()).start(threads=threads) as out:
         assert values(out) == list(range(1, 6))
     assert sb.stats().copies == 0
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_frame_that_somebody_reads_after_the_end(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As GStreamer's sinks behind a tee do, which keep the last frame."""
+    monkeypatch.setattr(_stage, "_AT_THE_END", 0.01)
+
+    def read() -> Iterator[Any]:
+        yield from decoded(3, 1)
+        Decoded.busy.add(2)
+
+    with pytest.raises(ElementError, match=r"though its stream has ended; allow a copy \(copy="):
+        el.Pipeline(read, add()).run(threads=threads)
+    with el.Pipeline(read, add(), copy=True).start(threads=threads) as out:
+        assert values(out) == [1, 2, 3]
+    Decoded.busy.clear()
 
 
 class Pooled(el.Source):

@@ -136,7 +136,7 @@ class Stage:
                 _await_release(waiting[0], until)
                 frame = waiting.popleft()
                 try:
-                    yield from self._write_now(frame, stream, self.links[stream])
+                    yield from self._write_now(frame, stream, self.links[stream], at_the_end=True)
                 except Stopped:
                     self.meter.lose(1)
                     raise
@@ -272,7 +272,9 @@ class Stage:
         while waiting and (len(waiting) > self._hold or not waiting[0].readonly):
             yield from self._write_now(waiting.popleft(), stream, link)
 
-    def _write_now(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
+    def _write_now(
+        self, frame: Frame, stream: int, link: Link, at_the_end: bool = False
+    ) -> Iterator[tuple[int, Frame]]:
         if frame.readonly and not link.private:
             if link.copy:
                 copied = copied_here()
@@ -280,11 +282,15 @@ class Stage:
                 self.meter.copies(copied_here() - copied)
             elif frame.may_become_writable:
                 node = frame.context.node
+                if at_the_end:
+                    when, remedy = "though its stream has ended", "allow a copy (copy=True)"
+                else:
+                    when = f"after {self._hold} newer frames"
+                    remedy = "let more wait (hold=), or allow a copy (copy=True)"
                 raise ElementError(
                     self.name,
-                    f"a frame cannot be written to: its decoder, or who else made it, still reads "
-                    f"it after {self._hold} newer frames; let more wait (hold=), or allow a copy "
-                    "(copy=True)",
+                    "a frame cannot be written to: its decoder, or who else made it, still reads "
+                    f"it {when}; {remedy}",
                     stream=stream,
                     pts=frame.meta.pts,
                 ) from CopyRequiredError(node, node, f"{node} -> {node} (make_writable)")

@@ -224,7 +224,11 @@ class Bindings:
             unused = self._released.get(port)
             if unused is None:
                 unused = self._released[port] = self._unused(port)
-            self._native.set_input_tensor(port.index, unused)
+            try:
+                self._native.set_input_tensor(port.index, unused)
+            except RuntimeError as error:
+                check_busy(error)
+                raise
             before = self._bound.pop(port)
             if before.ran:
                 self._replaced(before)
