@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Codecs that a container holds, and the advice where it has no place for one."""
+"""Codecs that a container holds, what it says of them, and the advice where it has no place."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import PurePath
@@ -13,17 +14,29 @@ import av
 
 from ._failures import ARGUMENT_ERROR
 
-__all__ = ["add_stream", "advice", "is_about_the_codec"]
+__all__ = ["add_stream", "advice", "is_about_the_codec", "says_range"]
 
 _STREAMS = ("mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc")
 # Containers that FFmpeg writes any video to; readers find only what has a type of stream there.
 _READ_BACK = {
-    "mpegts": (*_STREAMS, "vvc", "cavs", "dirac", "vc1"),  # libavformat/mpegtsenc.c
+    # libavformat/mpegtsenc.c
+    **dict.fromkeys(("mpegts", "rtp_mpegts"), (*_STREAMS, "vvc", "cavs", "dirac", "vc1")),
     **dict.fromkeys(("mpeg", "vob", "dvd", "svcd", "vcd"), _STREAMS),  # libavformat/mpeg.c
 }
+# Containers that say the range of any video, and those that keep no pictures.
+_SAYING_RANGE = (
+    "matroska", "webm", "mxf", "yuv4mpegpipe",
+    "null", "crc", "framecrc", "md5", "framemd5", "hash", "framehash", "streamhash",
+)  # fmt: skip
+# Codecs whose bitstreams say it.
+_CODED_RANGE = ("h264", "hevc", "vp9", "av1", "mjpeg", "dnxhd")
+# Containers of segments, where the ending of their names says which.
+_BY_ENDING = ("mpegts", "mpeg", "vob", "matroska", "webm", "mp4", "mxf")
 
 
-def add_stream(container: Any, url: object, codec: str, rate: Any) -> Any:
+def add_stream(
+    container: Any, url: object, codec: str, rate: Any, options: Mapping[str, str]
+) -> Any:
     """Add a stream of video to a container that is written.
 
     Args:
@@ -31,11 +44,12 @@ def add_stream(container: Any, url: object, codec: str, rate: Any) -> Any:
         url: what it writes to.
         codec: FFmpeg's name of the encoder.
         rate: frames a second.
+        options: of the container.
 
     Raises:
         ValueError: the container has no place for such video; the message says which it has.
     """
-    held = _READ_BACK.get(container.format.name)
+    held = _READ_BACK.get(_of_pictures(container, url, options))
     if held is not None and av.codec.Codec(codec, "w").id not in _ids(held):
         raise ValueError(f"readers would find no video: {advice(container, url, codec)}")
     try:
@@ -50,12 +64,48 @@ def advice(container: Any, url: object, codec: str) -> str:
     if container.format.name == "image2" and usual:  # of many formats: the ending says which
         ending = PurePath(str(url)).suffix[1:].lower()
         usual = ending if ending in container.supported_codecs else usual
-    usual = {"wrapped_avframe": "rawvideo"}.get(usual, usual)  # y4m
+    usual = {"wrapped_avframe": "rawvideo", "none": ""}.get(usual, usual)  # y4m
+    if not usual and container.format.name.endswith("segment"):
+        usual = "h264"
     such = f", such as {usual!r}" if usual else ""
     return (
         f"the container {container.format.name} has no place for {codec}: name another encoder "
         f"with codec={such}, or take another ending"
     )
+
+
+def says_range(
+    container: Any, url: object, codec: str, options: Mapping[str, str], *, colours: bool
+) -> bool:
+    """True if a file of YUV says whether its values are of limited or full range.
+
+    Args:
+        container: PyAV's.
+        url: what it writes to.
+        codec: FFmpeg's name of the encoder.
+        options: of the container.
+        colours: primaries, transfer and matrix are known: MP4 has one place for them and the range
+            (libavformat/movenc.c, "colr").
+    """
+    encoder = av.codec.Codec(codec, "w")
+    if any(one.name.startswith("yuvj") for one in encoder.video_formats or ()):
+        return True
+    if encoder.id in _ids(_CODED_RANGE):
+        return True
+    name = _of_pictures(container, url, options)
+    return name in _SAYING_RANGE or (name == "mp4" and colours)
+
+
+def _of_pictures(container: Any, url: object, options: Mapping[str, str]) -> str:
+    """FFmpeg's name of the container that the pictures are in: that of the segments, if any."""
+    name = str(container.format.name)
+    if name == "hls":
+        return "mp4" if options.get("hls_segment_type") in ("fmp4", "1") else "mpegts"
+    if not name.endswith("segment"):  # also "stream_segment", "ssegment"
+        return name
+    ending = PurePath(str(url)).suffix[1:].lower()
+    fitting = (one for one in _BY_ENDING if ending in av.ContainerFormat(one, "w").extensions)
+    return options.get("segment_format") or next(fitting, "")
 
 
 def is_about_the_codec(error: Exception) -> bool:

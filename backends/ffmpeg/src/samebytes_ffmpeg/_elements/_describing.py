@@ -24,10 +24,13 @@ from .._side_data import read_side_data
 from ._encoder_side_data import give_side_data
 from ._stream_aspect import set_stream_aspect
 
-__all__ = ["as_said", "describe", "properties_of"]
+__all__ = ["as_said", "describe", "has_colours", "properties_of"]
 
 _CODING_FIELDS = ("libx264", "mpeg2video", "mpeg4", "prores_ks")
 """Encoders that code the fields of a picture apart, and say so in their bitstream."""
+
+# libavutil/pixfmt.h: AVCOL_PRI_UNSPECIFIED, and the same of the transfer and the matrix
+_UNSPECIFIED = 2
 
 # libavcodec/avcodec.h
 _AV_CODEC_FLAG_FRAME_DURATION = 1 << 8
@@ -51,6 +54,17 @@ def properties_of(native: av.VideoFrame, meta: FrameMeta) -> av.VideoFrame:
     if not isinstance(meta, FFmpegMeta) or meta.metadata_was_read:
         write_meaning(found, meta.metadata)
     return found
+
+
+def has_colours(properties: av.VideoFrame) -> bool:
+    """True if primaries, transfer and matrix are all said.
+
+    Args:
+        properties: from `properties_of`.
+    """
+    frame = AVFrame.from_address(frame_address(properties))
+    said = frame.color_primaries, frame.color_trc, frame.colorspace
+    return _UNSPECIFIED not in said
 
 
 def describe(

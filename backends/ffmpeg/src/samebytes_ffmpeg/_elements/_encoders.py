@@ -9,6 +9,7 @@ from typing import Any
 import av
 from av.video.reformatter import ColorRange
 
+from samebytes import Frame
 from samebytes.elements import FrameInfo, Image
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats import ImageFormat, ImageInfo
@@ -21,8 +22,9 @@ _CHOICES = ("libx264", "mpeg4", "ffv1")
 # Encoders whose bitstreams say limited range of all YUV.
 _LIMITED = (
     "mpeg1video", "mpeg2video", "libvpx", "prores", "prores_aw", "prores_ks", "magicyuv",
+    "libwebp", "libwebp_anim",
 )  # fmt: skip
-# Values of FFmpeg's option `strict` that allow limited range in JPEG.
+# Values of FFmpeg's option `strict` that allow what is said of the range to be lost or wrong.
 _LENIENT = ("unofficial", "experimental", "-1", "-2")
 
 
@@ -129,32 +131,43 @@ def name_for(codec: str, pixel_format: str) -> str:
 
 
 def why_not_of_range(
-    codec: str, native: av.VideoFrame, said: str | None, options: Mapping[str, str]
+    codec: str, frame: Frame[Any], lost_in: str, options: Mapping[str, str]
 ) -> str | None:
     """Return why an encoder does not take the range of a frame's values; None if it does.
 
     Args:
         codec: FFmpeg's name of it.
-        native: the frame.
-        said: the entry `color_range` of its metadata.
+        frame: one in FFmpeg's memory.
+        lost_in: the container, if neither it nor the encoder says the range; else "".
         options: of the encoder.
 
     libavcodec/mjpegenc.c: its first formats are those of full range, and others need to be allowed.
     avcodec_open2() says no more than "Invalid argument".
     """
-    if codec in _LIMITED and said == "full" and native.format.name.startswith("yuv"):
-        if options.get("strict") in _LENIENT:
-            return None
+    native = frame.native
+    full = (
+        frame.metadata.get("color_range") == "full"
+        and frame.image.format.color_model == "yuv"
+        and options.get("strict") not in _LENIENT
+    )
+    if full and codec in _LIMITED:
         return (
             f"the file would say limited range, as {codec} does of all YUV, and the frames are of "
             "full range: blacks and whites would be cut off. Convert them before, take another "
             "encoder (libx264, libvpx-vp9), or allow it with options={'strict': 'unofficial'}"
         )
+    if full and lost_in:
+        return (
+            f"the file would say no range, as {codec} in {lost_in} does not, and the frames are of "
+            "full range: players would cut blacks and whites off. Convert them before, take "
+            "another ending (.mkv) or encoder (libx264, libvpx-vp9), or allow it with "
+            "options={'strict': 'unofficial'}"
+        )
     known = [one.name for one in av.codec.Codec(codec, "w").video_formats or ()]
     if not known or not known[0].startswith("yuvj") or not native.format.name.startswith("yuv"):
         return None
-    full = native.format.name.startswith("yuvj") or native.color_range == ColorRange.JPEG
-    if full or options.get("strict") in _LENIENT:
+    marked = native.format.name.startswith("yuvj") or native.color_range == ColorRange.JPEG
+    if marked or options.get("strict") in _LENIENT:
         return None
     limited = native.color_range == ColorRange.MPEG
     found = "of limited range" if limited else "of a range that they do not say"

@@ -17,9 +17,9 @@ from samebytes.elements import logger
 from samebytes.formats import ImageInfo
 
 from .._from_cpu import named
-from ._containers import add_stream, advice, is_about_the_codec
-from ._describing import as_said, describe, properties_of
-from ._encoders import name_for
+from ._containers import add_stream, advice, is_about_the_codec, says_range
+from ._describing import as_said, describe, has_colours, properties_of
+from ._encoders import name_for, why_not_of_range
 from ._failures import in_words
 from ._peer import Peer
 from ._times import Times
@@ -84,11 +84,18 @@ class Output:
 
         Raises:
             LayoutError, UnknownNameError: an entry of its metadata is not what it can be.
-            ValueError: the container has no place for such video.
+            ValueError: the container has no place for such video, or the range of its values would
+                be lost.
         """
         native = frame.native
         properties = properties_of(native, frame.meta)
-        stream = add_stream(self._container, self._url, codec, rate)
+        kept = says_range(
+            self._container, self._url, codec, self._options, colours=has_colours(properties)
+        )
+        lost_in = "" if kept else self._container.format.name
+        if (reason := why_not_of_range(codec, frame, lost_in, options)) is not None:
+            raise ValueError(reason)
+        stream = add_stream(self._container, self._url, codec, rate, self._options)
         stream.width, stream.height = native.width, native.height
         image = ImageInfo.of(frame.image.format, native.width, native.height)
         stream.pix_fmt = self._format = name_for(codec, native.format.name)
@@ -177,8 +184,10 @@ class Output:
         """Warn of options of the user's that the encoder has left: it knows none of that name."""
         left = sorted(self._asked.intersection(self._stream.codec_context.options))
         if left:
-            _log.warning("%s has no option %s: see ffmpeg -h encoder=%s", self._codec,
-                         " and no option ".join(map(repr, left)), self._codec)  # fmt: skip
+            # No colon after the names: what follows one like "token" would be hidden.
+            names = " and no option ".join(map(repr, left))
+            text = "%s has no option %s; ffmpeg -h encoder=%s lists those that it has"
+            _log.warning(text, self._codec, names, self._codec)
 
     def _mux(self, packets: list[Any]) -> None:
         if not packets:

@@ -17,7 +17,7 @@ from samebytes.errors import ElementError
 from samebytes.formats import ImageInfo, duration_of
 from samebytes.plugins import Aside, without_secrets_in
 
-from ._encoders import Encodable, encoder_for, named, why_not_of_range
+from ._encoders import Encodable, encoder_for, named
 from ._failures import in_words
 from ._file import OneFile
 from ._input import RATE
@@ -115,9 +115,6 @@ class FFmpegSink(Sink):
                 image = ImageInfo.of(frame.image.format, native.width, native.height)
                 codec = named(self.codec) or encoder_for(native.format.name, image)
                 options = self.options or {}
-                said = frame.metadata.get("color_range")
-                if (reason := why_not_of_range(codec, native, said, options)) is not None:
-                    raise ValueError(reason)
                 rate = _countable(self._rate_of(frame))
                 # The rate of a file whose frames come unevenly is a mean, and not that of a frame.
                 length = duration_of(frame.metadata)
