@@ -62,3 +62,17 @@ def test_two_sinks_write_two_files(tmp_path: Path) -> None:
 def test_devices_have_as_many_users_as_they_like() -> None:
     first, second = (FFmpegSink("/dev/null", format="rawvideo", codec="rawvideo") for _ in "12")
     el.Pipeline(grey(), [first], second).run()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
+def test_a_forked_child_uses_none_of_its_parent_s_files(video: Path) -> None:
+    with samebytes_ffmpeg.open(video) as frames:
+        next(frames)
+        child = os.fork()
+        if not child:
+            try:
+                el.Pipeline(grey(), FFmpegSink(video)).run(threads=0)
+                os._exit(0)
+            finally:
+                os._exit(99)
+        assert os.waitpid(child, 0) == (child, 0)

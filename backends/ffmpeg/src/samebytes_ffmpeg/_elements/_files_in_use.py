@@ -10,6 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+from samebytes.plugins import in_forked_child
+
 __all__ = ["Use", "reading", "writing"]
 
 
@@ -24,6 +26,9 @@ class Use:
 
 _read: WeakValueDictionary[int, Use] = WeakValueDictionary()
 _written: WeakValueDictionary[Path, Use] = WeakValueDictionary()
+# A child has copies of its parent's elements, and uses none of them.
+in_forked_child(_read.clear)
+in_forked_child(_written.clear)
 
 
 def reading(path: Path) -> Use | None:
