@@ -54,7 +54,7 @@ def picture(number: int, size: tuple[int, int]) -> av.VideoFrame:
 def write(path: Path, size: tuple[int, int] = SIZE, codec: str = "mjpeg") -> Path:
     with av.open(str(path), "w") as container:
         stream = container.add_stream(codec, rate=30)
-        assert isinstance(stream, av.VideoStream)
+        assert isinstance(stream, av.video.stream.VideoStream)
         stream.width, stream.height = size
         stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
         for number in range(FRAMES):

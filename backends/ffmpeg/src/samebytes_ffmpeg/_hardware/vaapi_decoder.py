@@ -91,7 +91,8 @@ class VAAPIDecoder:
     ) -> None:
         if extra_hw_frames < 1:
             raise ValueError(f"extra_hw_frames={extra_hw_frames}: at least one frame is given")
-        name = stream.codec_context.codec.canonical_name
+        codec = stream.codec_context.codec
+        name = getattr(codec, "canonical_name", codec.name)  # not in PyAV 12 and 13
         self.device = _device(device)
         self._avutil: Libavutil = self.device.library
         self._codec = libavcodec_of(self._avutil)
