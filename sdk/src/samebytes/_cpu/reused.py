@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,6 +104,13 @@ class _Lease(NamedTuple):
     memory_at: Any
 
 
+# Of one size each, since a type is freed by the collector alone.
+@lru_cache(maxsize=64)
+def _memory_at(nbytes: int) -> Any:
+    kind: Any = type("LentMemory", (ctypes.c_ubyte * nbytes,), {"__slots__": ("owner",)})
+    return kind.from_address
+
+
 class _Places:
     """The memory of a frame, and where its planes lie in that.
 
@@ -125,10 +133,7 @@ class _Places:
             number = known.setdefault(address, len(known))
             if number == len(self._leases):
                 nbytes = owner.nbytes if whole else high - low
-                kind: Any = type(
-                    "LentMemory", (ctypes.c_ubyte * nbytes,), {"__slots__": ("owner",)}
-                )
-                self._leases.append(_Lease(address, nbytes, owner, kind.from_address))
+                self._leases.append(_Lease(address, nbytes, owner, _memory_at(nbytes)))
             native = plane.native
             place = first - low - address
             self._planes.append((number, native.shape, native.dtype, place, native.strides))
