@@ -52,6 +52,8 @@ def no_descriptor_left_over() -> Iterator[None]:
     yield
     if len(_open_descriptors()) > len(before):
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
+        # The threads that answer peers close theirs a moment after the peer has its own.
+        wait_until(lambda: len(_open_descriptors()) <= len(before), seconds=5)
     # Fewer, if something that an earlier test left to the collector is gone by now.
     after = _open_descriptors()
     assert len(after) <= len(before), (after, before)
