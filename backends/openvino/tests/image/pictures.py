@@ -114,3 +114,10 @@ def _resized(image: Array, length: int, axis: int) -> Array:
     second = image.take((before + 1).clip(0, source - 1), axis)
     between: Array = first * (1 - weight) + second * weight
     return between
+
+
+def nearest(source: Array, target: Array) -> None:
+    """Resize a plane to the nearest pixels, as `resize=` does."""
+    rows = np.arange(target.shape[0]) * source.shape[0] // target.shape[0]
+    columns = np.arange(target.shape[1]) * source.shape[1] // target.shape[1]
+    target[...] = source[rows][:, columns]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from samebytes.errors import (
 )
 from samebytes_openvino import image_model
 
-from .pictures import Array, echo, expected, noise
+from .pictures import Array, echo, expected, nearest, noise
 
 TOLERANCE = 1.1
 
@@ -202,15 +203,41 @@ def test_few_compiled_models_are_kept() -> None:
     assert first() is None
 
 
+@pytest.mark.parametrize("options", [{}, {"resize": nearest}])
+def test_each_thread_has_its_own_outputs(options: dict[str, Any]) -> None:
+    model = image_model(echo(8, 8), ImageInfo.of("BGR", 16, 16), **options)
+    pictures = [samebytes.frame(np.full((16, 16, 3), n, np.uint8), format="BGR") for n in range(4)]
+    for picture in pictures:
+        model.infer(picture, copy=True)
+    barrier = threading.Barrier(len(pictures))
+
+    def seen(number: int) -> list[float]:
+        barrier.wait(60)
+        found = []
+        for _ in range(50):
+            outputs = model.infer(pictures[number], copy=True)
+            found += np.unique(np.asarray(outputs.planes[0])).tolist()
+        return found
+
+    with ThreadPoolExecutor(len(pictures)) as threads:
+        for number, found in enumerate(threads.map(seen, range(len(pictures)))):
+            assert set(found) == {number}
+        model.close()
+        with pytest.raises(ClosedError):
+            threads.submit(model.infer, pictures[0]).result()
+    with pytest.raises(ClosedError):
+        model.infer(pictures[0])
+
+
 def test_regions_of_a_larger_picture() -> None:
     whole = np.random.default_rng(2).integers(0, 256, (60, 100, 3), np.uint8)
-    model = image_model(echo(), ImageInfo.of("BGR", 50, 30))
+    request = image_model(echo(), ImageInfo.of("BGR", 50, 30)).create_infer_request()
     samebytes.reset_stats()
     for top, left in ((0, 0), (10, 20), (30, 50)):  # the last one ends where the memory does
         frame = samebytes.frame(whole[top : top + 30, left : left + 50], format="BGR")
-        image = image_of(model.infer(frame))
+        image = image_of(request.infer(frame))
         np.testing.assert_allclose(image, expected(frame, (40, 30)), atol=TOLERANCE)
-        bound = model._own.bindings()[0]
+        bound = request.bindings()[0]
         assert bound.placement == "in place"
     assert samebytes.stats().copies == 0
 
@@ -220,10 +247,11 @@ def test_images_stored_bottom_up_need_a_copy() -> None:
     planes = [plane.native[::-1].copy()[::-1] for plane in upright.planes]
     frame = samebytes.frame(planes, format="NV12", width=64, height=48)
     model = image_model(echo(), frame)
+    request = model.create_infer_request()
     with pytest.raises(CopyRequiredError, match=r"bottom up[\s\S]*resize="):
-        model.infer(frame)
+        request.infer(frame)
     with pytest.raises(BusyError, match="no frame has been set"):
-        model._own.infer()  # what was half bound does not run
+        request.infer()  # what was half bound does not run
     assert "refused without copy=True" in model.explain(frame)
     samebytes.reset_stats()
     image = image_of(model.infer(frame, copy=True))

@@ -15,7 +15,7 @@ from samebytes.errors import LayoutError, ParameterError, UnknownNameError
 from samebytes.metadata import upright_transform
 from samebytes_openvino import OpenVINOInfer, image_model
 
-from .pictures import Array, echo, expected, noise
+from .pictures import Array, echo, expected, nearest, noise
 
 Box = tuple[int, int, int, int]
 WIDTH, HEIGHT = 40, 30
@@ -100,12 +100,6 @@ def test_a_crop(way: str, size: tuple[int, int], align: Any, part: Box) -> None:
     found = seen(frame, fit="crop", align=align, **options)
     alone = seen(cut(frame, part), **options)
     np.testing.assert_allclose(found, alone, atol=0.51)
-
-
-def nearest(source: Array, target: Array) -> None:
-    rows = np.arange(target.shape[0]) * source.shape[0] // target.shape[0]
-    columns = np.arange(target.shape[1]) * source.shape[1] // target.shape[1]
-    target[...] = source[rows][:, columns]
 
 
 def test_planes_are_resized_into_the_letterbox_alone() -> None:

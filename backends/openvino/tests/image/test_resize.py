@@ -16,13 +16,7 @@ from samebytes import Frame
 from samebytes.errors import LayoutError
 from samebytes_openvino import image_model
 
-from .pictures import Array, echo, expected, noise
-
-
-def nearest(source: Array, target: Array) -> None:
-    rows = np.arange(target.shape[0]) * source.shape[0] // target.shape[0]
-    columns = np.arange(target.shape[1]) * source.shape[1] // target.shape[1]
-    target[...] = source[rows[:, None], columns]
+from .pictures import Array, echo, expected, nearest, noise
 
 
 def resized(frame: Frame, width: int, height: int) -> Frame:
@@ -64,10 +58,10 @@ def test_the_planes_are_read_in_place_and_not_held() -> None:
         nearest(source, target)
 
     frame = noise("NV12", 86, 50)
-    model = image_model(echo(), frame, resize=watch)
-    model.infer(frame)
+    request = image_model(echo(), frame, resize=watch).create_infer_request()
+    request.infer(frame)
     assert [address for address, _ in seen] == [p.handle("data") for p in frame.planes]
-    bound = [b for b in model._own.bindings() if b.kind == "input"]
+    bound = [b for b in request.bindings() if b.kind == "input"]
     assert [b.placement for b in bound] == ["in place", "in place"]
     memory = weakref.ref(frame.planes[0].native)
     del frame

@@ -14,7 +14,7 @@ from samebytes.errors import ElementError, LayoutError
 from samebytes.formats import ROTATIONS
 from samebytes_openvino import OpenVINOInfer, image_model
 
-from .pictures import Array, echo, noise
+from .pictures import Array, echo, nearest, noise
 
 EACH = [(rotation, mirrored) for mirrored in (False, True) for rotation in ROTATIONS]
 WIDTH, HEIGHT = 40, 30
@@ -37,12 +37,6 @@ def seen(frame: Frame[Any], size: tuple[int, int], layout: str = "NCHW", **optio
     (output,) = model.infer(frame)
     picture: Array = np.array(output.host_array())[0]
     return picture if layout == "NCHW" else picture.transpose(2, 0, 1)
-
-
-def nearest(source: Array, target: Array) -> None:
-    rows = np.arange(target.shape[0]) * source.shape[0] // target.shape[0]
-    columns = np.arange(target.shape[1]) * source.shape[1] // target.shape[1]
-    target[...] = source[rows][:, columns]
 
 
 WAYS: dict[str, tuple[str, tuple[int, int], dict[str, Any]]] = {

@@ -6,8 +6,10 @@ PartsModel sees parts of a frame, as many at once as its batch has.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
+from weakref import WeakSet
 
 from samebytes import Context, Frame, ImageInfo
 from samebytes.errors import LayoutError
@@ -132,14 +134,16 @@ def image_model(
 class ImageModel:
     """A compiled model that takes frames, as `image_model` returns it.
 
-    `infer()` uses one request of the model's own. For several inferences at a time, or several
-    threads, make requests: `create_infer_request()`.
+    `infer()` uses a request of the model's own, in each thread another one, which ends with the
+    thread. For several inferences at a time in one thread, make requests: `create_infer_request()`.
     """
 
     def __init__(self, planner: Planner, batch: int) -> None:
         self._planner = planner
         self._batch = batch
-        self._own = self._request(of_model=True)
+        self._this_thread = threading.local()
+        self._own: WeakSet[ImageRequest] = WeakSet()  # those of all threads
+        self._closed = False
 
     @property
     def compiled(self) -> CompiledModel:
@@ -152,9 +156,9 @@ class ImageModel:
         return self._planner.target.size
 
     def infer(self, frame: Frame, *, copy: bool = False) -> OutputFrame:
-        """Run on a frame: `ImageRequest.infer` of the model's own request.
+        """Run on a frame: `ImageRequest.infer` of the model's own request in this thread.
 
-        The frame is not held after the call. The next call overwrites the outputs.
+        The frame is not held after the call. The thread's next call overwrites the outputs.
 
         Args:
             frame: of any memory type that can be mapped to the device or to the CPU.
@@ -162,15 +166,18 @@ class ImageModel:
                 `samebytes.stats()`.
 
         Returns:
-            The outputs, one tensor each, in memory that the next call overwrites.
+            The outputs, one tensor each, in memory that the thread's next call overwrites.
 
         Raises:
             CopyRequiredError: a copy is needed, and `copy` is False; the message says why.
             ClosedError: the model was closed.
             And the errors of `ImageRequest.set_frame` and `InferRequest.infer`.
         """
-        outputs = self._own.infer(frame, copy=copy)
-        self._own.release_frame()
+        own: ImageRequest | None = getattr(self._this_thread, "request", None)
+        if own is None:
+            own = self._this_thread.request = self._begin()
+        outputs = own.infer(frame, copy=copy)
+        own.release_frame()
         return outputs
 
     def create_infer_request(self) -> ImageRequest:
@@ -213,14 +220,24 @@ class ImageModel:
         return "\n".join([*lines, placements(plan, frame, seen, resizes)])
 
     def close(self) -> None:
-        """End the model's own request, and release the frame that it holds.
+        """End the model's own requests, and release the frames that they hold.
 
         The model's own `infer()` raises ClosedError from then on. Requests that
         `create_infer_request()` made, or makes later, are not affected. A GPU plugin keeps the
         model's own memory, and its handles of the last inputs, until the model is dropped: they
         count in GPU_MEMORY_STATISTICS.
         """
-        self._own.close()
+        self._closed = True
+        for own in tuple(self._own):
+            own.close()
+
+    def _begin(self) -> ImageRequest:
+        """Return the request of this thread, which it has not had yet."""
+        own = self._request(of_model=True)
+        self._own.add(own)
+        if self._closed:
+            own.close()
+        return own
 
     def _request(self, of_model: bool = False) -> ImageRequest:
         planner = self._planner
