@@ -20,6 +20,7 @@ from samebytes import Access, Frame, Tensor, Transfer
 from samebytes.errors import (
     ClosedError,
     NoRouteError,
+    RouteError,
     SamebytesError,
     UnsupportedObjectError,
 )
@@ -375,7 +376,7 @@ class Machine:
             return False
         try:
             hops = samebytes.route(item, target, access=access).hops
-        except NoRouteError as error:
+        except RouteError as error:
             # A registration with CUDA whose finalizer an exception ended is leaked: whatever comes
             # to lie at its address has no way to the device.
             if self.striker is None or not any(said in str(error) for said in _REGISTERED):
