@@ -33,7 +33,7 @@ __all__ = [
 class Uncopyable:
     """A base of owners, which copy and pickle refuse: a copy would end what is owned a second time.
 
-    Subclasses say in `_instead` what to do.
+    Subclasses say in `_instead` what to do. Plugins derive theirs from it as Storage.Uncopied.
     """
 
     __slots__ = ()
@@ -83,7 +83,6 @@ class Storage(Uncopyable):
     """
 
     _instead = "hold the same one, or copy the array that lies in it"
-    # For plugins: their other owners derive from it.
     Uncopied: TypeAlias = Uncopyable
 
     __slots__ = ("__array_interface__", "__weakref__", "_imports", "address", "flush", "holds",
