@@ -52,7 +52,7 @@ _QUOTES_PHRASES = ("CHANGELOG.md", "devtools/house_rules.py", "devtools/tests/te
 
 
 class LineRule(NamedTuple):
-    """What no line of some files may have.
+    """Text that no line of some files may have.
 
     Attributes:
         pattern: an expression for it.

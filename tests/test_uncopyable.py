@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users hold and what ends with its last holder refuses to be copied."""
+"""Objects that users hold and that end with their last holder refuse to be copied."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this package names of PyAV is in the oldest one that it declares, or asked for first."""
+"""Names of PyAV in this package: the oldest version it declares has them, or they are asked for."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _lacking(text: str) -> Iterator[str]:
 
 
 def _running(node: ast.AST) -> Iterator[ast.AST]:
-    """What is below a node, but annotations, which are never evaluated here."""
+    """The nodes below a node, but annotations, which are never evaluated here."""
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns"}:
             continue

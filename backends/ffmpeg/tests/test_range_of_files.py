@@ -45,7 +45,7 @@ def full(
 
 
 def encoders() -> Iterator[tuple[str, str]]:
-    """Those of this FFmpeg that need no device, and a layout of YUV that each takes."""
+    """The encoders of this FFmpeg that need no device, and a layout of YUV that each takes."""
     found = {}
     for name in av.codec.codecs_available:
         try:
