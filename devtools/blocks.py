@@ -41,6 +41,7 @@ _MARK = re.compile(r"<!-- (not run|run by|runs on|part of): ([^>]+?) -->")
 _PAGE_MARK = re.compile(r"^<!-- (?:blocks (not run|run by)|(runs on)): ([^>]+?) -->$", re.MULTILINE)
 # Run as printed, unless a comment says otherwise.
 RUN = ("python", "sh")
+_OPTIONS = re.compile(r'(\w+="[^"]*" ?)*')
 # Nothing that could run: output and drawings.
 _NO_CODE = ("text",)
 _READ = {"toml": tomllib.loads, "json": json.loads}
@@ -148,6 +149,8 @@ def commands(code: str) -> list[str]:
 
 
 def _wrong(block: Block, root: Path) -> Iterator[str]:
+    if not _OPTIONS.fullmatch(block.words):
+        yield f'the site takes no {block.words!r} behind the fence: only options such as title="x"'
     if block.language == "sh":
         for name in unknown_extras(block.code):
             yield f"{name} does not exist"

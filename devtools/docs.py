@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 from devtools import blocks
 from devtools.results import Result
-from devtools.site.headings import slug
+from devtools.site.links import slug
 from devtools.workspace import ROOT
 
 _CODE = re.compile(r"`[^`\n]*`")

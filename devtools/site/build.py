@@ -11,7 +11,7 @@ from devtools.results import Result
 from devtools.venv import PYTHON
 from devtools.workspace import ROOT, run
 
-__all__ = ["SITE", "foreign", "raw_fences", "serve", "site"]
+__all__ = ["SITE", "foreign", "serve", "site"]
 
 SITE = ROOT / "build" / "site"
 # MkDocs reads it. Material would print a page of advertisement about a later MkDocs.
@@ -23,12 +23,6 @@ _LOADED = re.compile(
     r"""|@import\s+(?:url\()?["']?(?:https?:)?//""",
     re.IGNORECASE,
 )
-# What may have fences in it: a block of code, and code within a line, which spells one out.
-_SHOWN_AS_IT_IS = re.compile(
-    r"<(pre|script|style|textarea)\b.*?</\1>|<code[^>]*>(?!\w+ [^\n<]*\n|\w+\n)[^<]*</code>",
-    re.DOTALL,
-)
-_RAW_FENCE = re.compile(r"(```|~~~)[^\n]*|<code>(python|sh|toml|json|text|c)( [^\n<]*)?\n")
 
 
 def site(folder: Path = SITE) -> Result:
@@ -41,11 +35,6 @@ def site(folder: Path = SITE) -> Result:
         print(line)
     if found:
         return Result("site", False, f"{len(found)} requests to other hosts")
-    found = list(raw_fences(folder))
-    for line in found:
-        print(line)
-    if found:
-        return Result("site", False, f"{len(found)} blocks of code are shown as plain text")
     pages = sum(1 for _ in folder.rglob("index.html"))
     return Result("site", True, f"{pages} pages in {os.path.relpath(folder, ROOT)}")
 
@@ -61,17 +50,6 @@ def foreign(built: Path) -> Iterator[str]:
         if page.suffix in (".html", ".css", ".svg"):
             for match in _LOADED.finditer(page.read_text()):
                 yield f"{page.relative_to(built)}: {match[0]}"
-
-
-def raw_fences(built: Path) -> Iterator[str]:
-    """Blocks of code that Markdown did not take for such, as `page: how it begins`.
-
-    It knows a language, and options such as title="x". Any other word behind the fence leaves the
-    block as text: with its fences, or as code within a line that begins with the language.
-    """
-    for page in sorted(built.rglob("*.html")):
-        for match in _RAW_FENCE.finditer(_SHOWN_AS_IT_IS.sub("", page.read_text())):
-            yield f"{page.relative_to(built)}: {match[0].splitlines()[0]}"
 
 
 def _mkdocs(*words: str) -> int:

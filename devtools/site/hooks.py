@@ -6,23 +6,17 @@ from pathlib import Path, PurePosixPath
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
-from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
-from devtools.site import devices, links, llms, reference
+from devtools.site import links, reference
 from devtools.workspace import ROOT
 
 # MkDocs counts the warnings of its own loggers: with --strict each one fails the build.
 _log = logging.getLogger("mkdocs.plugins.samebytes")
 
-# The Markdown of each page, for llms.txt and for those who read that rather than HTML.
-_texts: dict[str, str] = {}
-_navigation: list[Navigation] = []
-
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that stand for files of the repository."""
-    _texts.clear()
     for path in links.linked_pages(ROOT):
         files.append(
             File.generated(
@@ -35,20 +29,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:  # noqa: ARG001  # MkDocs passes them by name
-    """Keep the navigation, which llms.txt follows."""
-    _navigation[:] = [nav]
-    return nav
-
-
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001  # as above
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001  # MkDocs passes them by name
     """Rewrite links that lead out of docs/, and show which devices examples need."""
     name = page.file.src_uri
     if not name.startswith("repository/"):
         markdown = links.rewritten(ROOT, markdown, PurePosixPath("docs", name))
-    markdown = devices.with_devices(markdown, name)
-    _texts[name] = markdown
-    return markdown
+    return links.with_devices(markdown, name)
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001  # as above
@@ -58,7 +44,17 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write llms.txt, llms-full.txt and the Markdown of each page, and look at the reference."""
-    llms.write(Path(config.site_dir), _navigation[0], _texts)
+    """Put the pages of docs/ beside the site as Markdown, with a list, and look at the reference.
+
+    https://llmstxt.org describes the list, for programs that read text.
+    """
+    site, lines = Path(config.site_dir), ["# samebytes", ""]
+    for page in sorted(Path(config.docs_dir).rglob("*.md")):
+        name, text = page.relative_to(config.docs_dir), page.read_text()
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text(text)
+        title = text.partition("\n")[0].strip("# `")
+        lines.append(f"- [{title}]({name})")
+    (site / "llms.txt").write_text("\n".join([*lines, ""]))
     for complaint in reference.complaints():
         _log.warning(complaint)

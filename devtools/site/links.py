@@ -1,22 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links of Markdown files, as they are in the repository and as the site needs them.
+"""Links and marks of Markdown files, as they are in the repository and as the site needs them.
 
 The pages of docs/ keep their places. Any other file of the repository that a page links to gets a
 page of its own below `repository/`: Markdown as it is, everything else as a block of code.
 """
 
 import os
+import posixpath
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
-__all__ = ["files_linked", "linked_pages", "page_of", "rewritten", "shown"]
+__all__ = ["linked_pages", "page_of", "rewritten", "shown", "slug", "with_devices"]
 
 # What is not prose: blocks of code, and code within a line.
 _CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(!?\[[^\]]*\]\(\s*<?)([^)\s>]+)(>?[^)]*\))")
-_ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|#|//)", re.IGNORECASE)
+_LINK = re.compile(r"(!?\[[^\]]*\]\(\s*<?)(?![a-zA-Z][\w+.-]*:|#|//)([^)\s>#]+)([^)]*\))")
+_DEVICES = re.compile(r"^<!-- runs on: ([^>]+?) -->\n", re.MULTILINE)
+_DEVICE_NAMES = {
+    "gpu": "an Intel GPU",
+    "npu": "an Intel NPU",
+    "vaapi": "a GPU with VA-API",
+    "cuda": "an NVIDIA GPU",
+}
+_HELP = "how-to/test-without-hardware.md"
 _LANGUAGES = {".py": "python", ".toml": "toml", ".c": "c", ".h": "c", ".json": "json"}
+
+
+def slug(heading: str, separator: str = "-") -> str:
+    """The anchor of a heading, as GitHub names it: a link works there and on the site."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", separator)
 
 
 def page_of(root: Path, path: PurePosixPath) -> str:
@@ -34,23 +47,26 @@ def rewritten(root: Path, text: str, file: PurePosixPath) -> str:
     here = PurePosixPath(page_of(root, file)).parent
 
     def link(match: re.Match[str]) -> str:
-        if not _is_ours(match):
-            return match[0]
-        target, _, anchor = match[2].partition("#")
-        relative = os.path.relpath(page_of(root, _resolved(file, target)), here)
-        return f"{match[1]}{relative}{'#' + anchor if anchor else ''}{match[3]}"
+        target = page_of(root, _resolved(file, match[2]))
+        return f"{match[1]}{os.path.relpath(target, here)}{match[3]}"
 
     return _in_prose(text, lambda prose: _LINK.sub(link, prose))
 
 
-def files_linked(text: str, file: PurePosixPath) -> Iterator[PurePosixPath]:
-    """The files of the repository that a Markdown file links to, outside of docs/."""
-    prose = _CODE.sub("", text)
-    for match in _LINK.finditer(prose):
-        if _is_ours(match):
-            path = _resolved(file, match[2].partition("#")[0])
-            if path.parts[0] != "docs":
-                yield path
+def with_devices(markdown: str, page: str) -> str:
+    """The text of a page, with a line in place of each comment that names devices.
+
+    Args:
+        markdown: of the page.
+        page: its path below the folder of the documents, from which links lead.
+    """
+    link = posixpath.relpath(_HELP, posixpath.dirname(page) or ".")
+
+    def shown(mark: re.Match[str]) -> str:
+        names = " and ".join(_DEVICE_NAMES[name] for name in mark[1].split(", "))
+        return f"\n*Runs on {names}, or [software devices]({link}).*\n\n"
+
+    return _in_prose(markdown, lambda prose: _DEVICES.sub(shown, prose))
 
 
 def linked_pages(root: Path) -> list[PurePosixPath]:
@@ -58,46 +74,33 @@ def linked_pages(root: Path) -> list[PurePosixPath]:
     waiting = [PurePosixPath(p.relative_to(root)) for p in sorted((root / "docs").rglob("*.md"))]
     found: set[PurePosixPath] = set()
     while waiting:
-        file = waiting.pop()
-        new = {_described_by(root, path) for path in _leads_to(root, file)} - found
-        found |= new
-        waiting += sorted(new)
-    return sorted(path for path in found if (root / path).exists())
-
-
-def _described_by(root: Path, path: PurePosixPath) -> PurePosixPath:
-    """The README of a folder that has one, else the path itself."""
-    readme = path / "README.md"
-    return readme if (root / readme).is_file() else path
-
-
-def _leads_to(root: Path, path: PurePosixPath) -> Iterator[PurePosixPath]:
-    if (root / path).is_dir():
-        yield from _files(root, path)
-    elif path.suffix == ".md" and (root / path).is_file():
-        yield from files_linked((root / path).read_text(), path)
-
-
-def _files(root: Path, folder: PurePosixPath) -> list[PurePosixPath]:
-    """The files that a page standing for a folder lists."""
-    found = (place for place in (root / folder).iterdir() if place.is_file())
-    return sorted(folder / place.name for place in found)
+        for path in _leads_to(root, waiting.pop()):
+            described = path / "README.md" if (root / path / "README.md").is_file() else path
+            new = described.parts[0] != "docs" and described not in found
+            if new and (root / described).exists():
+                found.add(described)
+                waiting.append(described)
+    return sorted(found)
 
 
 def shown(root: Path, path: PurePosixPath) -> str:
     """The Markdown of the page that stands for a file or folder outside of docs/."""
     if (root / path).is_dir():
-        lines = (f"* [{file.name}]({file.name})" for file in _files(root, path))
+        lines = (f"* [{file.name}]({file.name})" for file in _leads_to(root, path))
         return rewritten(root, "\n".join([f"# {path}", "", *lines, ""]), path / "README.md")
     text = (root / path).read_text()
     if path.suffix == ".md":
         return rewritten(root, text, path)
-    fence = "````"
-    return f"# {path}\n\n{fence}{_LANGUAGES.get(path.suffix, 'text')}\n{text}\n{fence}\n"
+    return f"# {path}\n\n````{_LANGUAGES.get(path.suffix, 'text')}\n{text}\n````\n"
 
 
-def _is_ours(match: re.Match[str]) -> bool:
-    return not _ELSEWHERE.match(match[2])
+def _leads_to(root: Path, path: PurePosixPath) -> Iterator[PurePosixPath]:
+    """The files of a folder, or what a Markdown file links to."""
+    if (root / path).is_dir():
+        yield from (path / p.name for p in sorted((root / path).iterdir()) if p.is_file())
+    elif path.suffix == ".md":
+        prose = _CODE.sub("", (root / path).read_text())
+        yield from (_resolved(path, match[2]) for match in _LINK.finditer(prose))
 
 
 def _resolved(file: PurePosixPath, target: str) -> PurePosixPath:

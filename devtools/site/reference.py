@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import griffe
 
@@ -21,7 +20,6 @@ __all__ = [
     "Name",
     "complaints",
     "directives",
-    "expanded",
     "public_names",
     "with_linked_errors",
 ]
@@ -103,11 +101,6 @@ def _inherited_in(directive: str) -> set[str]:
     return {name.strip() for name in found[1].split(",")} if found else set()
 
 
-def expanded(text: str) -> str:
-    """The Markdown of a page with the docstrings in it, for those who do not see the site."""
-    return _DIRECTIVE.sub(lambda m: _described(m[1], _inherited_in(m[0])), text)
-
-
 def with_linked_errors(html: str, page: str) -> str:
     """The HTML of a page of the reference, with links at the errors that it names in code.
 
@@ -186,34 +179,6 @@ def _from_private_bases(name: Name, names: list[Name]) -> dict[str, griffe.Objec
                 if not hidden and member.name not in name.object.members:
                     found.setdefault(member.name, member)
     return found
-
-
-def _described(path: str, inherited: set[str]) -> str:
-    found = _by_path().get(path)
-    if found is None:
-        return f"`{path}`"
-    parts = [f"### `{path.rpartition('.')[0]}.{_signature(found)}`", _text(found)]
-    if isinstance(found, griffe.Class):
-        of_bases = found.inherited_members
-        members = [*found.members.values(), *(of_bases[name] for name in sorted(inherited))]
-        for member in members:
-            if member.name.startswith("_") or not member.docstring:
-                continue
-            parts += [f"#### `{_signature(member)}`", _text(member)]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _signature(found: Any) -> str:
-    return str(found.signature() if found.is_function else found.name)
-
-
-def _text(found: Any) -> str:
-    return str(found.docstring.value) if found.docstring else ""
-
-
-@cache
-def _by_path() -> dict[str, griffe.Object]:
-    return {name.path: name.object for name in public_names()}
 
 
 @cache

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site: links, anchors, what other hosts are asked for, llms.txt, the reference."""
+"""The site: links, anchors, what other hosts are asked for, the reference."""
 
 from pathlib import Path, PurePosixPath
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from devtools.site import build, devices, links
-from devtools.site.headings import slug
+from devtools.site import build, links
+from devtools.site.links import slug
 
 griffe = pytest.importorskip("griffe", reason="missing package griffe: python3 dev.py setup")
 
-from devtools.site import docstrings, llms, reference  # noqa: E402  # they import griffe
+from devtools.site import docstrings, reference  # noqa: E402  # they import griffe
 
 
 @pytest.fixture
@@ -102,71 +101,6 @@ def test_what_is_loaded_from_other_hosts_is_found(tmp_path: Path, tag: str) -> N
 def test_what_a_reader_follows_is_not(tmp_path: Path, tag: str) -> None:
     (tmp_path / "a.html").write_text(tag)
     assert list(build.foreign(tmp_path)) == []
-
-
-@pytest.mark.parametrize(
-    "opening", ["```python run", '```python title="a.py" add', "~~~python run"]
-)
-@pytest.mark.parametrize("code", ["import gc\n\ngc.collect()\n", "import gc\ngc.collect()\n"])
-def test_blocks_that_markdown_does_not_take_for_code(
-    tmp_path: Path, opening: str, code: str
-) -> None:
-    (tmp_path / "a.html").write_text(_rendered(f"Text:\n\n{opening}\n{code}{opening[:3]}\n"))
-    assert list(build.raw_fences(tmp_path))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'Text:\n\n```python title="a.py"\nx = "```"\n\ny = 1\n```\n',
-        "````text\n```python run\n\nx\n```\n````\n",
-        "Say `` ```python `` before `the\nblock`.",
-    ],
-)
-def test_blocks_that_it_does(tmp_path: Path, text: str) -> None:
-    (tmp_path / "a.html").write_text(_rendered(text))
-    assert list(build.raw_fences(tmp_path)) == []
-
-
-def _rendered(text: str) -> str:
-    """As mkdocs.yml has it."""
-    markdown = pytest.importorskip(
-        "markdown", reason="missing package markdown: python3 dev.py setup"
-    )
-    html: str = markdown.markdown(
-        text, extensions=["attr_list", "pymdownx.highlight", "pymdownx.superfences"]
-    )
-    return html
-
-
-def page(name: str) -> SimpleNamespace:
-    return SimpleNamespace(is_page=True, file=SimpleNamespace(src_uri=name), children=None)
-
-
-def test_llms_txt(tmp_path: Path) -> None:
-    texts = {
-        "README.md": "# Top\n\nOne [word](x.md) and another. And more.\n",
-        "how-to/a.md": "# A `b`\n\n<!-- runs on: gpu -->\n\nYou have a frame:\n\n```\nx\n```\n",
-        "api.md": "# Names\n\n::: samebytes.stats\n",
-    }
-    group = SimpleNamespace(is_page=False, children=[page("how-to/a.md")])
-    section = SimpleNamespace(
-        is_page=False, is_section=True, title="Do", children=[group, page("api.md")]
-    )
-    llms.write(tmp_path, SimpleNamespace(items=[page("README.md"), section]), texts)
-    lines = (tmp_path / "llms.txt").read_text().splitlines()
-    assert lines[0] == "# samebytes"
-    assert lines[lines.index("## Start") + 2] == "- [Top](README.md): One word and another."
-    begin = lines.index("## Do") + 2
-    assert lines[begin : begin + 2] == [
-        "- [A b](how-to/a.md): You have a frame",
-        "- [Names](api.md)",
-    ]
-    whole = (tmp_path / "llms-full.txt").read_text()
-    assert whole.index("# Top") < whole.index("# A `b`") < whole.index("# Names")
-    assert ":::" not in whole
-    assert "### `samebytes.stats() -> Stats`" in whole
-    assert (tmp_path / "how-to/a.md").read_text() == texts["how-to/a.md"]
 
 
 def test_names_docstrings_and_pages_are_in_step() -> None:
@@ -395,11 +329,11 @@ def test_the_devices_of_examples_are_shown() -> None:
         "<!-- runs on: npu -->\n```python\nx\n```\n"
     )
     help_ = "[software devices](test-without-hardware.md)"
-    assert devices.with_devices(text, "how-to/page.md") == (
+    assert links.with_devices(text, "how-to/page.md") == (
         f"# Page\n\n\n*Runs on a GPU with VA-API and an Intel GPU, or {help_}.*\n\n\nText.\n\n"
         f"\n*Runs on an Intel NPU, or {help_}.*\n\n```python\nx\n```\n"
     )
-    deep = devices.with_devices(text, "repository/backends/vaapi/README.md")
+    deep = links.with_devices(text, "repository/backends/vaapi/README.md")
     assert "](../../../how-to/test-without-hardware.md)" in deep
     fenced = "```text\n<!-- runs on: gpu -->\n```\n"
-    assert devices.with_devices(fenced, "page.md") == fenced
+    assert links.with_devices(fenced, "page.md") == fenced
