@@ -57,7 +57,7 @@ def test_blocks_that_are_right(root: Path, text: str) -> None:
         ("<!-- run by: tests/test_a.py::test_b -->\n```sh\nls\n```\n", "tests/test_a.py has no"),
         ("<!-- part of: program.py -->\n```python\nx = 2\n```\n", "program.py has other lines"),
         ("<!-- part of: none.py -->\n```python\nx = 2\n```\n", "none.py does not exist"),
-        ("<!-- not run: it is C++ -->\n```cpp run\nx\n```\n", "the site shows 'run' behind"),
+        ("<!-- not run: it is C++ -->\n```cpp run\nx\n```\n", "the site takes no 'run'"),
         ("```text\nx = f(1)\n```\n", "holds Python"),
         ("```text\nimport x\n```\n", "holds Python"),
         ("```toml\na =\n```\n", "it is not toml"),
