@@ -1,51 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of this repository that no linter knows.
 
-Most of them are expressions that no line of some files may have. Locks of the standard
-library are refused by ruff (TID251, in pyproject.toml).
+Most of them are expressions that no line of some files may have. Locks of the standard library and
+files without the licence are refused by ruff (TID251 and CPY001, in pyproject.toml).
 """
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from devtools.openings import complaints_about_openings
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
-# It uses nothing of samebytes.
-_WITHOUT_THE_CORE = "samebytes_softdevices"
 # What docs/reference/plugin-api.md lists for subclasses.
 _OF_SUBCLASSES = frozenset(
+    ["_describe", "_handle", "_make_planes", "_planes_moved", "_planes_over", "_release"]
+)
+# What named tuples, the standard library and dpctl have.
+_OF_LIBRARIES = frozenset(
     [
-        "_describe",
-        "_handle",
-        "_make_planes",
-        "_planes_moved",
-        "_planes_over",
-        "_release",
+        *("_SubParsersAction", "_actions", "_asdict", "_at_fork_reinit", "_exit", "_fields"),
+        *("_fmt", "_getframe", "_is_owned", "_make", "_Pointer", "_pointer", "_replace"),
+        "_sycl_queue_manager",
     ]
 )
-_NAMEDTUPLE = frozenset(["_asdict", "_field_defaults", "_fields", "_make", "_replace"])
-# They cannot use lazy_exports: the first gets all its names from one module that needs pytest, and
-# the other uses nothing of samebytes.
-_OWN_GETATTR = (
-    "sdk/src/samebytes/testing/__init__.py",
-    "contrib/softdevices/src/samebytes_softdevices/__init__.py",
-)
-# Where the calls between would show in what wrapping and mapping cost: the core, its own backend,
-# and the frames of FFmpeg's decoders.
-_BY_POSITION = (
-    "sdk/src/samebytes/_core",
-    "sdk/src/samebytes/_cpu",
-    "backends/ffmpeg/src/samebytes_ffmpeg/_frame.py",
-)
-_OBJECTS = re.compile(r"(Tensor|Frame|tensor_class|frame_class)$")
-# Of both: native, context, owner, parent, readonly.
-_POSITIONAL = 5
-_LICENCE = re.compile(r"(#!.*\n)?# SPDX-License-Identifier: Apache-2\.0$", re.MULTILINE)
 _DEFAULT_SIGNALS = "default_signals"
 # These have the phrases in order to find them, or quote what was once released.
 _QUOTES_PHRASES = ("CHANGELOG.md", "devtools/house_rules.py", "devtools/tests/test_house_rules.py")
@@ -75,14 +55,12 @@ def _is_test(path: Path) -> bool:
     return path.name.startswith("test_") and _is_python(path)
 
 
-def _is_source(path: Path, but: tuple[str, ...] = ()) -> bool:
-    """True if a file is part of a distribution, and neither one of `but` nor in one of them."""
-    inside = "src" in path.parts and _is_python(path)
-    return inside and not any(path.is_relative_to(each) for each in but)
+def _is_source(path: Path) -> bool:
+    return "src" in path.parts and _is_python(path)
 
 
-def _is_of_the_product(path: Path) -> bool:
-    return _is_source(path, ("contrib/softdevices",))
+def _uses_the_core(path: Path) -> bool:
+    return _is_source(path) and not path.is_relative_to("contrib/softdevices")
 
 
 def _is_prose(path: Path) -> bool:
@@ -108,23 +86,17 @@ _RULES = (
         # It makes tuples, and the garbage collector may run at each.
         r"\b(list|tuple)\((self\.)?_[\w.]*\.items\(\)\)",
         "it fails if a finalizer changes the table: use copy().items()",
-        _is_of_the_product,
+        _uses_the_core,
     ),
     LineRule(
         r"\bCondition\(\)",
         "a Condition without a lock of the core's: use samebytes.plugins.Lock",
-        _is_of_the_product,
+        _uses_the_core,
     ),
     LineRule(
-        # The core makes such commands work until the packages are published, but not here.
-        r"pip install (?:-[\w-]+ )*[\\\"']*samebytes",
-        "this command does not work until the packages are published",
-        lambda path: _is_source(path) and path.is_relative_to("contrib/softdevices"),
-    ),
-    LineRule(
-        r"^( {4})?def __getattr__\((?!self\b)",
-        "a module's own __getattr__: use samebytes.plugins.lazy_exports",
-        lambda path: _is_source(path, _OWN_GETATTR),
+        r'"""\s*(How|That|Those|What|When|Where|Whether|Which|Who|Why)\b',
+        'open it with a noun or a verb: "Return ...", "A ...", "True if ..."',
+        _is_source,
     ),
 )
 # Phrases that this project once used and that are not plain English, in names too.
@@ -153,9 +125,14 @@ def complaints() -> list[str]:
     for file in source_files(*_SUFFIXES):
         path, text = file.relative_to(ROOT), file.read_text()
         found += [f"{path}:{complaint}" for complaint in check_lines(path, text)]
+        owner = next((d for d in DISTRIBUTIONS if file.is_relative_to(d.path)), None)
         if _is_python(path):
-            found += [f"{path}:{complaint}" for complaint in _check(path, text)]
-    return [*found, *complaints_about_openings()]
+            found += [
+                f"{path}:{c}" for c in check_imports(text, _package(owner.name) if owner else None)
+            ]
+        if owner and _is_source(path):
+            found += [f"{path}:{c}" for c in check_attributes(text, _defined_by(owner.path))]
+    return found
 
 
 def check_lines(path: Path, text: str) -> Iterator[str]:
@@ -166,23 +143,6 @@ def check_lines(path: Path, text: str) -> Iterator[str]:
                 for found in re.finditer(rule.pattern, words, re.MULTILINE):
                     number = words.count("\n", 0, found.start()) + 1
                     yield f"{number}: {found[0].strip()!r}: {rule.instead}"
-
-
-def _check(path: Path, text: str) -> Iterator[str]:
-    file = ROOT / path
-    owner = next((_package(d.name) for d in DISTRIBUTIONS if file.is_relative_to(d.path)), None)
-    yield from check_licence(text)
-    yield from check_imports(text, owner)
-    if "tests" not in path.parts:
-        yield from check_attributes(text, owner, _private_attributes())
-    if _is_source(path, _BY_POSITION):
-        yield from check_constructors(text)
-
-
-def check_licence(text: str) -> Iterator[str]:
-    """The licence line comes first, or right after a `#!` line."""
-    if not _LICENCE.match(text):
-        yield "1: the first line must be `# SPDX-License-Identifier: Apache-2.0`"
 
 
 def check_imports(text: str, owner: str | None) -> list[str]:
@@ -198,52 +158,20 @@ def check_imports(text: str, owner: str | None) -> list[str]:
     ]
 
 
-def check_attributes(
-    text: str, owner: str | None, private: Mapping[str, frozenset[str]]
-) -> list[str]:
-    """Only public attributes of other distributions' objects are used, outside of tests.
+def check_attributes(text: str, own: Collection[str]) -> list[str]:
+    """Only public attributes of other distributions' objects are used.
 
-    What an object is cannot be seen here. So the name decides: it must not be one that the core or
-    a distribution named in the text defines, unless the text's own one defines it too. Of `self`,
-    a subclass may use what the plugin API lets it override or call.
-
-    `private` has the private attributes that each distribution defines, by its import name.
+    What an object is cannot be seen here, so the name decides: it must be one that the `own`
+    distribution defines, or one of a library's. Of `self`, a subclass may use what the plugin API
+    lets it override or call.
     """
-    tree = ast.parse(text)
-    own = private.get(owner or "", frozenset()) | _defined_in(tree)
-    others = [name for name in private if name == "samebytes" or re.search(rf"\b{name}\b", text)]
-    complaints = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute) or not _is_private(node.attr) or node.attr in own:
-            continue
-        if node.attr in _NAMEDTUPLE or (node.attr in _OF_SUBCLASSES and _is_self(node.value)):
-            continue
-        homes = [home for home in others if node.attr in private[home]]
-        if homes:
-            complaints.append(f"{node.lineno}: .{node.attr} is private to {' and '.join(homes)}")
-    return complaints
-
-
-def check_constructors(text: str) -> list[str]:
-    """Tensors and frames are made by `borrowed` and `owned`, which say whose the memory is.
-
-    The constructors of both are what the core calls for each mapping.
-    """
-    tree = ast.parse(text)
-    complaints = []
-    for class_ in [None, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef))]:
-        is_object = class_ is not None and any(
-            _OBJECTS.search(ast.unparse(base).partition("[")[0]) for base in class_.bases
-        )
-        for node in ast.walk(class_ or tree):
-            if not isinstance(node, ast.Call) or len(node.args) < _POSITIONAL:
-                continue
-            called = ast.unparse(node.func)
-            if (is_object and called == "cls") or (class_ is None and _OBJECTS.search(called)):
-                complaints.append(
-                    f"{node.lineno}: {called}() by position: use borrowed() or owned()"
-                )
-    return complaints
+    return [
+        f"{node.lineno}: .{node.attr} is private to another distribution"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Attribute) and _is_private(node.attr)
+        if node.attr not in own and node.attr not in _OF_LIBRARIES
+        if not (node.attr in _OF_SUBCLASSES and _is_self(node.value))
+    ]
 
 
 def _imports(text: str) -> list[tuple[int, str]]:
@@ -257,42 +185,23 @@ def _imports(text: str) -> list[tuple[int, str]]:
 
 
 @cache
-def _private_attributes() -> dict[str, frozenset[str]]:
-    """The private attributes that classes of each distribution define, by its import name."""
-    return {
-        _package(d.name): frozenset().union(
-            *(_defined_in(ast.parse(path.read_text())) for path in (d.path / "src").rglob("*.py"))
-        )
-        for d in DISTRIBUTIONS
-    }
+def _defined_by(folder: Path) -> frozenset[str]:
+    files = (folder / "src").rglob("*.py")
+    return frozenset(n for f in files for n in defined_in(ast.parse(f.read_text())))
 
 
-def _defined_in(tree: ast.AST) -> frozenset[str]:
-    found: set[str] = set()
+def defined_in(tree: ast.AST) -> Iterator[str]:
+    """The names of functions, classes, variables, attributes of `self`, and slots."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            for part in node.body:
-                if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                    found.add(part.name)
-                elif isinstance(part, ast.AnnAssign):
-                    found.update(n.id for n in [part.target] if isinstance(n, ast.Name))
-                elif isinstance(part, ast.Assign):
-                    found.update(n.id for n in part.targets if isinstance(n, ast.Name))
-                    found.update(_slots(part))
-        elif (
-            isinstance(node, ast.Attribute)
-            and isinstance(node.ctx, ast.Store)
-            and _is_self(node.value)
-        ):
-            found.add(node.attr)
-    return frozenset(name for name in found if _is_private(name))
-
-
-def _slots(assignment: ast.Assign) -> list[str]:
-    if not any(isinstance(n, ast.Name) and n.id == "__slots__" for n in assignment.targets):
-        return []
-    parts = ast.walk(assignment.value)
-    return [n.value for n in parts if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.Attribute(value=value, attr=name, ctx=ast.Store()) if _is_self(value):
+                yield name
+            case ast.Constant(value=str(name)):
+                yield name
 
 
 def _is_self(node: ast.expr) -> bool:
