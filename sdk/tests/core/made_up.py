@@ -234,14 +234,17 @@ GPU = {"devices": f"{HERE}:gpu_devices", "derives_from": ("alpha",)}
 
 
 def install(
-    monkeypatch: pytest.MonkeyPatch, *mappers: MapperSpec, gpu: dict[str, Any] | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    *mappers: MapperSpec,
+    gpu: dict[str, Any] | None = None,
+    contexts: tuple[ContextSpec, ...] = (),
 ) -> None:
-    """Replace what was discovered by the CPU backend and these edges."""
+    """Replace what was discovered by the CPU backend, these edges, and more contexts than here."""
     monkeypatch.undo()
     sb.refresh()
     found = Tables()
     found.add(discovery.tables().plugins["cpu"])
-    contexts = tuple(
+    contexts += tuple(
         ContextSpec(node=n, context=f"{HERE}:{c}", **more)
         for n, c, more in (
             ("alpha", "Alpha", {}),

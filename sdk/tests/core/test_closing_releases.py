@@ -8,6 +8,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,3 +156,53 @@ def test_what_lies_between_two_mappings_ends_with_them(held: bool) -> None:
         assert released == []
         del other
     assert released == ["shared", "first"]
+
+
+def test_close_raises_the_error_of_a_release_that_a_debugger_delays() -> None:
+    """The debugger holds what it saw a finalizer work on, and drops it while close() goes on."""
+    held: list[object] = []
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code is Storage.__del__.__code__:
+            held.append(frame.f_locals["self"])
+        elif event == "return" and held:
+            sys.settrace(before)
+            held.clear()
+        return trace
+
+    def fail() -> None:
+        raise ValueError("of the release")
+
+    memory = np.zeros(8, np.uint8)
+    tensor = owned(Storage(fail, address=memory.__array_interface__["data"][0], nbytes=8))
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with pytest.raises(ValueError, match="of the release"):
+            tensor.close()
+    finally:
+        sys.settrace(before)
+
+
+def test_each_close_hears_of_its_own_though_one_lies_in_the_other() -> None:
+    """The release of one tensor closes another, with which the first one's other memory goes."""
+    heard: list[str] = []
+
+    def fail(text: str) -> None:
+        raise ValueError(text)
+
+    def close_the_inner_one() -> None:
+        try:
+            inner.pop().close()
+        except ValueError as error:
+            heard.append(str(error))
+
+    memory = np.zeros(8, np.uint8)
+    where: dict[str, Any] = {"address": memory.__array_interface__["data"][0], "nbytes": 8}
+    made = [Storage(partial(fail, "outer"), keep=memory, **where)]
+    inner = [owned(Storage(partial(fail, "inner"), keep=memory, holds=made[0], **where))]
+    made.append(Storage(close_the_inner_one, keep=memory, **where))
+    outer = owned(made.pop(0), made.pop())
+    with pytest.raises(ValueError, match="outer"):
+        outer.close()
+    assert heard == ["inner"]

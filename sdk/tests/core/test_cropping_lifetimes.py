@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from samebytes import Access, Frame, ImageInfo, Tensor
-from samebytes.testing import ArrayMemory
-from samebytes.testing._drop_orders import DropChecks
+from samebytes.testing import ArrayMemory, MapperSuite
 
 
 class Middle(ArrayMemory):
@@ -32,25 +31,42 @@ CASES = (
 )
 
 
-class TestWholes(DropChecks):
+class Lifetimes(MapperSuite):
+    """The tests of the suite that need no route of its own: those of lifetimes."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in dir(cls):
+            if name.startswith("test_") and name not in LIFETIMES:
+                setattr(cls, name, None)
+
+
+LIFETIMES = {
+    "test_drop_orders", "test_ends_in_any_thread", "test_exit_with_living_mappings", "test_fork",
+    "test_lifetimes", "test_nothing_is_left", "test_nothing_stays",
+    "test_nothing_stays_of_sources", "test_threads",
+}  # fmt: skip
+
+
+class TestWholes(Lifetimes):
     """A part that is all of the picture: the scenarios look at arrays of both."""
 
     source = target = ArrayMemory()
     cases: ClassVar[tuple[ImageInfo, ...]] = CASES
 
-    def map(self, item: Tensor | Frame, access: Access = "r") -> Frame:
+    def map(self, item: Tensor | Frame, access: Access = "r", **_: object) -> Frame:
         assert isinstance(item, Frame)
         return item.map("cpu", access).crop(0, 0, item.width, item.height)
 
 
-class TestParts(DropChecks):
+class TestParts(Lifetimes):
     source = Middle()
     target = ArrayMemory()
     cases: ClassVar[tuple[ImageInfo, ...]] = CASES
     in_child = ("check_fork", "check_drop_orders", "check_exit")
     test_lifetimes = None  # type: ignore[assignment]  # see above: they look beyond the middle
 
-    def map(self, item: Tensor | Frame, access: Access = "r") -> Frame:
+    def map(self, item: Tensor | Frame, access: Access = "r", **_: object) -> Frame:
         assert isinstance(item, Frame)
         width, height = item.width, item.height
         seen = item.map("cpu", access)
@@ -58,7 +74,7 @@ class TestParts(DropChecks):
 
 
 class TestPartsOfParts(TestParts):
-    def map(self, item: Tensor | Frame, access: Access = "r") -> Frame:
+    def map(self, item: Tensor | Frame, access: Access = "r", **_: object) -> Frame:
         assert isinstance(item, Frame)
         width, height = item.width, item.height
         seen = item.map("cpu", access).crop(0, height // 4, width, height // 2)

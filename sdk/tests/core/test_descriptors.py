@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
 
 import pytest
 
-from samebytes import Fd, _descriptors
+from samebytes import Fd
 from samebytes.errors import LayoutError
 from samebytes.plugins import file_behind, file_identity, is_dma_buf, memory_size
 
@@ -52,11 +53,20 @@ def test_what_has_no_memory_is_named(tmp_path: Path) -> None:
 
 
 def test_what_answers_as_a_dma_buf_and_has_no_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a seccomp notifier does."""
-    monkeypatch.setattr(_descriptors, "is_dma_buf", lambda _: True)
-    reader, writer = os.pipe()
-    with Fd(reader), Fd(writer), pytest.raises(LayoutError, match="which is not a DMA-BUF"):
-        memory_size(reader)
+    """As a seccomp notifier does, whose answers stand in for those of this kernel."""
+
+    def invalid(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    def illegal(*_: object) -> None:
+        raise OSError(errno.ESPIPE, "Illegal seek")
+
+    with Fd(os.eventfd(0)) as fd:
+        monkeypatch.setattr("fcntl.ioctl", invalid)
+        assert is_dma_buf(fd.fileno())
+        monkeypatch.setattr("os.lseek", illegal)
+        with pytest.raises(LayoutError, match=r"eventfd\], which is not a DMA-BUF"):
+            memory_size(fd.fileno())
 
 
 @pytest.mark.parametrize("number", [-1, 1 << 20, 1 << 40])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,11 @@ from samebytes import (
     Transfer,
 )
 from samebytes.errors import ClosedError, NoRouteError
-from samebytes.plugins import MapperSpec, Refused, ordering_queue, read_slot
+from samebytes.plugins import ContextSpec, MapperSpec, ordering_queue, read_slot
+
+from .made_up import install
+
+pytestmark = pytest.mark.usefixtures("made_up")
 
 CPU = sb.context("cpu")
 
@@ -63,37 +68,40 @@ class Plain(Ordered):
         return item.native, None, None
 
 
-def spec(*, opaque: bool = False, level: Any = "tensor") -> MapperSpec:
-    return MapperSpec(
-        source="device", target="cpu", mapper="x:Y", transfer=Transfer.MAP, summary="made up",
-        opaque=opaque, level=level,
-    )  # fmt: skip
-
-
 @pytest.fixture
-def device(monkeypatch: pytest.MonkeyPatch) -> DeviceContext:
-    monkeypatch.setattr(Ordered, "queues", [])
-    monkeypatch.setattr(Ordered, "calls", [])
+def device() -> DeviceContext:
+    Ordered.queues.clear()
+    Ordered.calls.clear()
     return DeviceContext(Device("GPU"))
 
 
-def route_through(context: Context, make: type[MemoryMapper], **options: Any) -> None:
-    """Enter the one hop as if routing had found it."""
-    from samebytes._core.edges.mapper import hop_of
+@pytest.fixture
+def route_through(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """`route_through(kind)` makes an edge of that class the only way from the device to the CPU."""
 
-    # The hop holds its mapper, which holds the contexts weakly.
-    hop = hop_of(make(spec(**options), context, CPU), "r", "tensor")
-    context.tensor_routes[("cpu", "r")] = hop
+    def install_edge(kind: type[MemoryMapper], *, opaque: bool = False) -> None:
+        spec = MapperSpec(
+            source="device", target="cpu", mapper=f"{__name__}:{kind.__name__}",
+            transfer=Transfer.MAP, summary="made up", level="tensor", opaque=opaque,
+        )  # fmt: skip
+        context = ContextSpec(node="device", context=f"{__name__}:DeviceContext")
+        install(monkeypatch, spec, contexts=(context,))
+
+    return install_edge
 
 
-def test_without_a_queue_the_edge_is_synchronous(device: DeviceContext) -> None:
-    route_through(device, Ordered)
+def test_without_a_queue_the_edge_is_synchronous(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Ordered)
     device.tensor().map("cpu")
     assert Ordered.queues == [None]
 
 
-def test_the_edge_is_given_the_queue_and_only_for_that_call(device: DeviceContext) -> None:
-    route_through(device, Ordered)
+def test_the_edge_is_given_the_queue_and_only_for_that_call(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Ordered)
     queue = object()
     mapped = device.tensor().map("cpu", queue=queue)
     assert isinstance(mapped, CpuTensor)
@@ -101,8 +109,10 @@ def test_the_edge_is_given_the_queue_and_only_for_that_call(device: DeviceContex
     assert Ordered.queues == [queue, None]
 
 
-def test_a_queue_that_nobody_uses_is_an_error(device: DeviceContext) -> None:
-    route_through(device, Plain)
+def test_a_queue_that_nobody_uses_is_an_error(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Plain)
     with pytest.raises(NoRouteError, match="no edge of this route uses a queue"):
         device.tensor().map("cpu", queue=object())
 
@@ -127,17 +137,21 @@ def test_a_context_orders_memory_that_is_there_already(
         item.map(device, queue="unknown")
 
 
-def test_a_mapping_that_fails_forgets_the_queue(device: DeviceContext) -> None:
-    route_through(device, Ordered)
+def test_a_mapping_that_fails_forgets_the_queue(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Ordered)
     broken = device.tensor(opaque=True)
-    with pytest.raises(Refused):
+    with pytest.raises(NoRouteError, match="not linear"):
         broken.map("cpu", queue=object())
     device.tensor().map("cpu")
     assert Ordered.queues == [None]
 
 
-def test_wait_waits_for_every_mapping_that_the_memory_lies_in(device: DeviceContext) -> None:
-    route_through(device, Ordered)
+def test_wait_waits_for_every_mapping_that_the_memory_lies_in(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Ordered)
     mapped = device.tensor().map("cpu")
     again = mapped.map("cpu")
     again.wait()
@@ -153,21 +167,25 @@ def test_a_frame_waits_for_its_planes() -> None:
 
 
 def test_memory_without_strides_is_refused_where_the_edge_needs_them(
-    device: DeviceContext,
+    device: DeviceContext, route_through: Callable[..., None]
 ) -> None:
-    route_through(device, Ordered)
-    with pytest.raises(Refused, match="not linear"):
+    route_through(Ordered)
+    with pytest.raises(NoRouteError, match="not linear"):
         device.tensor(opaque=True).map("cpu")
     assert device.tensor().map("cpu") is not None
 
 
-def test_memory_without_strides_passes_an_edge_that_says_so(device: DeviceContext) -> None:
-    route_through(device, Ordered, opaque=True)
+def test_memory_without_strides_passes_an_edge_that_says_so(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Ordered, opaque=True)
     assert device.tensor(opaque=True).map("cpu") is not None
 
 
-def test_packed_elements_have_no_strides_and_are_linear(device: DeviceContext) -> None:
-    route_through(device, Ordered)
+def test_packed_elements_have_no_strides_and_are_linear(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Ordered)
     info = TensorInfo("uint4", (8,))
     tensor = DeviceTensor.borrowed(np.zeros(4, np.uint8), device, info=info)
     assert tensor.map("cpu") is not None
@@ -186,8 +204,10 @@ class ClosesTheSource(Plain):
         return np.zeros(4, np.uint8), None, None
 
 
-def test_a_source_that_is_closed_while_an_edge_works_is_held(device: DeviceContext) -> None:
-    route_through(device, ClosesTheSource)
+def test_a_source_that_is_closed_while_an_edge_works_is_held(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(ClosesTheSource)
     released = ClosesTheSource.released
     released.clear()
     info = TensorInfo("uint8", (4,))
@@ -208,8 +228,10 @@ class Fails(Plain):
         raise OSError("the device is gone")
 
 
-def test_the_error_of_an_edge_holds_no_memory(device: DeviceContext) -> None:
-    route_through(device, Fails)
+def test_the_error_of_an_edge_holds_no_memory(
+    device: DeviceContext, route_through: Callable[..., None]
+) -> None:
+    route_through(Fails)
     made = Storage(lambda: None)
     tensor = DeviceTensor.owned(object(), device, made, info=TensorInfo("uint8", (4,)))
     with pytest.raises(OSError, match="gone") as caught:

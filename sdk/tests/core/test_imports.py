@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from samebytes import Storage
-from samebytes._core.owner.storage import LeasedStorage
 from samebytes.plugins import ImportCache
 
 PAGE = 4096
@@ -71,8 +70,8 @@ def test_an_import_ends_before_its_source_gives_the_memory_back(
 def test_memory_of_a_pool_is_imported_once(cache: ImportCache[Imported]) -> None:
     """For whatever use of it."""
     memory = Storage()
-    first = cache.of_source(LeasedStorage(keep=memory), 1, Imported)
-    assert cache.of_source(LeasedStorage(keep=memory), 1, never) is first
+    first = cache.of_source(ImportCache.Lease(keep=memory), 1, Imported)
+    assert cache.of_source(ImportCache.Lease(keep=memory), 1, never) is first
     assert cache.of_source(memory, 1, never) is first
 
 
@@ -82,14 +81,14 @@ def test_imports_of_addresses_end_before_their_mapping(cache: ImportCache[Import
     memory = Storage(partial(order.append, "memory"))
     mapping = Storage(partial(order.append, "mapping"), address=PAGE, nbytes=PAGE)
     for _ in range(2):
-        lease = LeasedStorage(address=PAGE, nbytes=PAGE, keep=memory, holds=mapping)
+        lease = ImportCache.Lease(address=PAGE, nbytes=PAGE, keep=memory, holds=mapping)
         imported = cache.of_source(lease, PAGE, lambda: noted(order))
     assert len(cache) == 1, "it is one import all the same"
     del imported, lease
     assert order == []
     del mapping
     assert order == ["import", "mapping"]
-    lease = LeasedStorage(address=PAGE, nbytes=PAGE, keep=memory)
+    lease = ImportCache.Lease(address=PAGE, nbytes=PAGE, keep=memory)
     cache.of_source(lease, PAGE, lambda: noted(order))
     del lease
     assert order == ["import", "mapping", "import"], "nobody else is known to own the address"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from samebytes._core.owner import interrupts
-from samebytes._core.owner.interrupts import deferred
+from samebytes.plugins import deferred
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
@@ -150,7 +150,7 @@ def test_all_handlers_run_though_each_raises(install: Callable[[int, Any], None]
 
 
 def test_all_handlers_come_back_though_one_raises_meanwhile(
-    install: Callable[[int, Any], None], monkeypatch: pytest.MonkeyPatch
+    install: Callable[[int, Any], None],
 ) -> None:
     """A signal came just when its own handler was back, and before the others were."""
     handlers: dict[int, Any] = {}
@@ -159,16 +159,20 @@ def test_all_handlers_come_back_though_one_raises_meanwhile(
         install(number, handlers[number])
     over = False
 
-    def put_back(number: int, handler: Any) -> None:
+    def interrupts(_: object, event: str, called: Any) -> None:
         nonlocal over
-        signal.signal(number, handler)
-        if number == signal.SIGUSR1 and handler is handlers[number] and not over:
-            over = True
-            raise KeyboardInterrupt
+        if event == "c_return" and called.__name__ == "signal":
+            back = [number for number in handlers if signal.getsignal(number) == handlers[number]]
+            if back == [signal.SIGUSR1]:
+                over = True
+                raise KeyboardInterrupt  # which ends the profiling, too
 
-    monkeypatch.setattr(interrupts, "install", put_back)
-    with pytest.raises(KeyboardInterrupt), deferred():
-        pass
+    before = sys.getprofile()
+    try:
+        with pytest.raises(KeyboardInterrupt), deferred():
+            sys.setprofile(interrupts)
+    finally:
+        sys.setprofile(before)
     assert over
     assert {number: signal.getsignal(number) for number in handlers} == handlers
 

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import weakref
+from collections.abc import Callable
 from ctypes import c_int, c_uint64, c_void_p
 from functools import partial
 from operator import call
@@ -17,9 +18,8 @@ from typing import Any
 
 import pytest
 
-from samebytes._core.owner import loans
-from samebytes._core.owner.handles import OwnedPointer, untrack
-from samebytes._core.owner.loans import Lender, Loan, sweep_loans
+from samebytes.plugins import Lender, Loan, OwnedPointer, sweep_loans, untrack
+from samebytes.testing import assert_steady
 
 _libc = ctypes.CDLL(None)
 
@@ -110,19 +110,22 @@ def test_many_slots(lender: Lender) -> None:
 
 
 def test_slots_that_were_cleared_take_no_memory(lender: Lender) -> None:
-    before = len(loans._lent), len(loans._abandoned)
-    for _ in range(1000):
+    def lend_once() -> None:
         _clear(_lend(lender, Held())[0])
-    assert lender.count() == 0
-    assert (len(loans._lent), len(loans._abandoned)) == before
+        assert lender.count() == 0
+
+    assert_steady(lend_once, 2_000)
 
 
 def test_a_slot_that_was_never_filled_may_be_cleared_later(lender: Lender) -> None:
     with Loan(lender, Held()) as loan:
-        slot = loan.slot()
+        unfilled = [loan.slot() for _ in range(100)]
     assert lender.count() == 0
-    _clear(slot)
-    assert slot in {ctypes.addressof(cell) for cell in loans._abandoned}
+    others = [lent for _ in range(1000) for lent in _lend(lender, Held())]
+    assert not {*unfilled} & {*others}, "their memory is another's"
+    for lent in unfilled + others:
+        _clear(lent)
+    assert lender.count() == 0
 
 
 def test_threads_that_sweep_at_once(lender: Lender) -> None:
@@ -199,19 +202,29 @@ def _go_on() -> None:
 
 def _notify() -> None:
     """What a token does when its last reference is dropped."""
-    add = ctypes.PyDLL(None)["Py_AddPendingCall"]
-    add.restype, add.argtypes = c_int, (c_void_p, c_void_p)
-    assert add(loans._NOTIFY[1], 0x77) == 0
+    assert _notification()() == 0
+
+
+def _notification() -> Callable[[], int]:
+    """The function that a library is to call, with its first argument and one of its own."""
+    passed: list[tuple[int, int]] = []
+
+    def token(notify: tuple[int, int] | None) -> OwnedPointer:
+        assert notify is not None
+        passed.append(notify)
+        return _token(None)
+
+    Loan(Lender(0, token, _fill), Held()).done()
+    function, argument = passed[0]
+    return partial(ctypes.PYFUNCTYPE(c_int, c_void_p, c_void_p)(function), argument, 0x77)
 
 
 def test_more_releases_than_the_queue_of_python_has_room_for(lender: Lender) -> None:
     slots = _lend(lender, Held(), 1000)
     for slot in slots:
         _clear(slot)
-    add = ctypes.PyDLL(None)["Py_AddPendingCall"]
-    add.restype, add.argtypes = c_int, (c_void_p, c_void_p)
     # No Python in between, so that nothing is taken from the queue.
-    results = set(map(call, [partial(add, loans._NOTIFY[1], 0x77)] * 1000))
+    results = set(map(call, [_notification()] * 1000))
     assert results == {0, -1}
     for _ in range(100):  # pending calls run between instructions
         pass
@@ -222,23 +235,25 @@ _WATCHED = """
 import cProfile, ctypes, gc, os, random, signal, sys, threading
 from functools import partial
 from operator import call
-from samebytes._core.owner import loans
+from samebytes.plugins import Lender, Loan, OwnedPointer, sweep_loans
 
 signal.alarm(20)
-add = ctypes.PyDLL(None)["Py_AddPendingCall"]
-add.restype, add.argtypes = ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)
+passed = []
+Loan(Lender(0, lambda notify: passed.append(notify) or OwnedPointer(1), None), None).done()
+(function, argument), = passed
+notify = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(function)
 
 class Held:
     pass
 
 def several_at_once():
-    set(map(call, [partial(add, loans._NOTIFY[1], 0x77)] * 5))
+    set(map(call, [partial(notify, argument, 0x77)] * 5))
 
 def sweeps():
     for _ in range(3):
         swept = []
         held = Held()
-        loans.Loan.keep_while(lambda _: bool(swept.append(1)), held)
+        Loan.keep_while(lambda _: bool(swept.append(1)), held)
         several_at_once()
         del held
         for _ in range(100):
@@ -278,11 +293,15 @@ def fork():
 
 def raised():
     # As by a signal handler, in the sweep or just before it.
+    armed, ended = [], []
     def raises(_):
-        raise KeyboardInterrupt
-    loans.Loan.keep_while(lambda _: True, Held())
-    key, (held, _) = loans._kept.popitem()
-    loans._kept[key] = held, raises
+        if armed:
+            raise KeyboardInterrupt
+        return not ended
+    Loan.keep_while(raises, Held())
+    for _ in range(100):
+        pass
+    armed.append(True)
     kept = None
     try:
         several_at_once()
@@ -291,7 +310,9 @@ def raised():
     except KeyboardInterrupt as error:
         kept = error
     assert kept, "nothing was raised"
-    loans._kept.clear()
+    armed.clear()
+    ended.append(True)
+    sweep_loans()
     watched()
 
 watched()

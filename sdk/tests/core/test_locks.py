@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from samebytes._core.owner.locks import KeyLocks, Lock, _locks
+from samebytes.plugins import KeyLocks, Lock
 
 CHILDREN = int(os.environ.get("SAMEBYTES_FORKED_CHILDREN", "40"))
 FINALIZERS = 200
@@ -159,9 +159,9 @@ def in_child() -> int:
 @needs_fork
 @pytest.mark.usefixtures("default_signals")
 def test_every_lock_of_the_process_is_free_in_a_child() -> None:
-    """Also those that other threads hold, of all modules that are imported here."""
-    lock, keys = Lock(), KeyLocks()
-    every = [*_locks, lock, keys.of("key")]
+    """Also those that other threads hold."""
+    keys = KeyLocks()
+    every = [*(Lock() for _ in range(20)), keys.of("key")]
     holding, done = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -34,6 +34,12 @@ from .made_up import (
 pytestmark = pytest.mark.usefixtures("made_up")
 
 
+def crowd_out(tensor: sb.Tensor) -> None:
+    """Have routing keep as many other contexts as it ever does, in place of those before."""
+    for number in range(100, 116):
+        tensor.map(f"gpu:{number}")
+
+
 def test_ambiguous_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, edge("cpu", "gpu", Alias), edge("alpha", "gpu", Alias))
     tensor = sb.tensor(np.zeros((2, 2)))
@@ -69,9 +75,7 @@ def test_a_context_that_is_gone_is_made_again_by_name(monkeypatch: pytest.Monkey
     tensor = sb.tensor(np.zeros((2, 2)))
     first = weakref.ref(tensor.map("gpu:1").context)
     assert first() is not None  # kept for the next frame
-    from samebytes._routing.contexts import forget_recent
-
-    forget_recent()
+    crowd_out(tensor)
     gc.collect()
     assert first() is None
     assert tensor.map("gpu:1").context.device.name == "1"
@@ -92,8 +96,6 @@ def test_routing_keeps_the_last_contexts_that_it_made(monkeypatch: pytest.Monkey
 
 def test_a_context_between_that_is_gone_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the cheapest way refuses, and the others were found before."""
-    from samebytes._routing.contexts import forget_recent
-
     alpha = edge("cpu", "alpha", Alias)
     rest = edge("alpha", "gpu", Alias), edge("gpu", "beta", Alias)
     for first in ([], [edge("alpha", "beta", RefusesAll)]):
@@ -101,7 +103,7 @@ def test_a_context_between_that_is_gone_is_made_again(monkeypatch: pytest.Monkey
         tensor = sb.tensor(np.zeros((2, 2))).map("alpha")
         for _ in range(3):
             assert tensor.map("beta").context is BETA
-            forget_recent()
+            crowd_out(tensor)
             gc.collect()
 
 
@@ -124,16 +126,17 @@ def test_a_context_that_was_closed_is_made_again_by_name(monkeypatch: pytest.Mon
 
 def test_contexts_that_routing_kept_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparing takes Python code, and another thread may keep or drop one meanwhile."""
-    from samebytes._routing.contexts import forget_recent, remember
+    install(monkeypatch, edge("cpu", "gpu", Alias), gpu={"devices": None})
+    tensor = sb.tensor(np.zeros((2, 2)))
 
-    def compared(self: Gpu, other: object) -> bool:
-        remember(Gpu.create("3", None))
-        return self is other
+    def compared(_: Gpu, other: object) -> bool:
+        assert not isinstance(other, Gpu)
+        return False
 
-    kept = [remember(Gpu.create(number, None)) for number in "12"]
+    kept = [tensor.map(f"gpu:{number}").context for number in range(1, 3)]
     monkeypatch.setattr(Gpu, "__eq__", compared)
     kept[1].close()
-    last = remember(Gpu.create("4", None))
+    last = tensor.map("gpu:4").context
     forgotten = weakref.ref(kept.pop())
     gc.collect()
     assert forgotten() is None
@@ -141,7 +144,6 @@ def test_contexts_that_routing_kept_are_not_compared(monkeypatch: pytest.MonkeyP
     del last
     gc.collect()
     assert alive() is not None
-    forget_recent()
 
 
 def test_a_closed_context_at_the_end_of_a_route_that_refuses(
