@@ -211,17 +211,6 @@ def test_cpu_memory_that_cannot_be_used_in_place(context: Any, edge: Any) -> Non
         np.testing.assert_array_equal(out_of.map(remote, copy=True).native, array)
 
 
-def test_gpus_with_memory_of_their_own(
-    context: Any, edge: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from samebytes_openvino.intel_gpu import _opencl
-
-    monkeypatch.setattr(_opencl, "has_unified_memory", lambda device: False)
-    mapper = edge("CpuToGpu", samebytes.context("cpu"), context)
-    with pytest.raises(NoRouteError, match="this GPU has its own memory"):
-        mapper.map(cpu_tensor())
-
-
 def test_copies_are_asked_for_and_counted(context: Any, edge: Any) -> None:
     cpu = samebytes.context("cpu")
     into, out_of = edge("CpuToGpuCopy", cpu, context), edge("GpuToCpuCopy", context, cpu)

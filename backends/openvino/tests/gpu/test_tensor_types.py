@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -17,7 +18,6 @@ from samebytes_openvino.intel_gpu import (
     USMTensor,
     VASurfaceTensor,
 )
-from samebytes_openvino.intel_gpu._tensors import specific
 
 BUFFER, IMAGE, USM = ClBufferTensor, ClImage2DTensor, USMTensor
 SURFACES = {VASurfaceTensor, D3DSurface2DTensor}
@@ -62,13 +62,22 @@ def test_each_key_is_needed(kind: str) -> None:
         }
 
 
-def test_the_most_specific_class() -> None:
-    surface, buffer = params("VA_SURFACE"), params("DX_BUFFER")
-    assert specific(surface, windows=False) is VASurfaceTensor
-    assert specific(surface, windows=True) is D3DSurface2DTensor
-    assert specific(buffer, windows=True) is D3DBufferTensor
-    assert specific(params("CPU_VA"), windows=False) is ClBufferTensor
-    assert specific({"SHARED_MEM_TYPE": "OTHER"}, windows=False) is GpuTensor
+@pytest.mark.parametrize(
+    ("kind", "system", "most_specific"),
+    [
+        ("VA_SURFACE", "linux", VASurfaceTensor),
+        ("VA_SURFACE", "win32", D3DSurface2DTensor),
+        ("DX_BUFFER", "win32", D3DBufferTensor),
+        ("CPU_VA", "linux", ClBufferTensor),
+        ("USM_HOST_BUFFER", "linux", USMTensor),
+        ("OTHER", "linux", GpuTensor),
+    ],
+)
+def test_the_most_specific_class(
+    kind: str, system: str, most_specific: type[GpuTensor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", system)
+    assert GpuTensor.tensor_kind(params(kind)) is most_specific
 
 
 def test_is_and_as(context: Any) -> None:

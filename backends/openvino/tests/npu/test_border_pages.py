@@ -15,7 +15,6 @@ import pytest
 import samebytes
 from samebytes.errors import CopyRequiredError, RouteError
 from samebytes_openvino import InferRequest, compile_model
-from samebytes_openvino.intel_npu._imports import merged
 
 N = mmap.PAGESIZE
 Array = np.ndarray[Any, Any]
@@ -130,28 +129,36 @@ def test_no_request_writes_to_what_is_held_for_reading(
     assert (output == 8).all()
 
 
-@pytest.mark.parametrize("readonly", [False, True])
-def test_planes_on_common_pages(piece: Piece, readonly: bool) -> None:
-    """One import for both; where one of them may only be read, it is for reading."""
-    y, uv = piece(100, 64 * 64), piece(100 + 64 * 64, 64 * 32, readonly)
-    planes = y.reshape(64, 64), uv.reshape(32, 32, 2)
-    frame = samebytes.frame(planes, format="NV12", width=64, height=64)
-    mapped = frame.map("openvino:NPU")
-    assert [p.handle("usm_ptr") for p in mapped] == [address(y), address(uv)]
-    assert {kind(p) for p in mapped} == {"INPUT" if readonly else "BINDED"}
-    y[...] = 3
-    assert (mapped.planes[0].host_array() == 3).all()
-
-
+# Where each plane of I420 begins, 4 N bytes of luma and twice N of chroma.
 @pytest.mark.parametrize(
-    ("ranges", "expected"),
+    ("starts", "readonly", "kinds"),
     [
-        ([(0, N, False), (N, N, True)], [(0, N, False), (N, N, True)]),
-        ([(N, 2 * N, False), (0, 2 * N, False)], [(0, 3 * N, False)]),
-        ([(0, 4 * N, False), (N, N, False)], [(0, 4 * N, False)]),
-        ([(0, 2 * N, True), (N, 2 * N, False)], [(0, 3 * N, True)]),
-        ([(0, 2 * N, False), (N, 2 * N, False), (2 * N, 2 * N, True)], [(0, 4 * N, True)]),
+        # Each on its own pages.
+        ((0, 4 * N, 5 * N), "u", ["BINDED", "INPUT", "BINDED"]),
+        # They share pages, also where a plane lies before another one, or inside of it.
+        ((100, 4 * N + 100, 5 * N + 100), "", ["BINDED"] * 3),
+        ((100, 4 * N + 100, 5 * N + 100), "u", ["INPUT"] * 3),
+        ((2 * N + 100, N + 100, 100), "", ["BINDED"] * 3),
+        ((0, N + 100, 3 * N + 100), "v", ["INPUT"] * 3),
+        # The last one shares a page with the second alone.
+        ((0, 4 * N - 100, 5 * N - 100), "v", ["INPUT"] * 3),
     ],
 )
-def test_ranges_that_share_pages(ranges: Any, expected: Any) -> None:
-    assert merged(ranges) == expected
+def test_planes_on_common_pages(
+    piece: Piece, starts: tuple[int, ...], readonly: str, kinds: list[str]
+) -> None:
+    """One import for all; where one of them may only be read, it is for reading."""
+    rows = 4 * N // 64
+    shapes = {"y": (rows, 64), "u": (rows // 2, 32), "v": (rows // 2, 32)}
+    planes = [
+        piece(start, int(np.prod(shape)), name == readonly).reshape(shape)
+        for start, (name, shape) in zip(starts, shapes.items(), strict=True)
+    ]
+    frame = samebytes.frame(planes, format="I420", width=64, height=rows)
+    mapped = frame.map("openvino:NPU")
+    assert [p.handle("usm_ptr") for p in mapped] == [address(plane) for plane in planes]
+    assert [kind(p) for p in mapped] == kinds
+    for plane, tensor in zip(planes, mapped, strict=True):
+        if plane.flags.writeable:
+            plane[...] = 3
+            assert (tensor.host_array() == 3).all()

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import openvino
 import pytest
 
 from samebytes.errors import NotHostVisibleError
-from samebytes_openvino.intel_npu import MemType, PropertyError, TensorType, _checks
+from samebytes_openvino.intel_npu import MemType, PropertyError, TensorType
 
 SHAPE = (1, 64)
 
@@ -29,7 +30,7 @@ class Recorder:
 @pytest.fixture
 def recorder(npu: Any, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     made = Recorder(npu.native)
-    monkeypatch.setattr(_checks, "WINDOWS", True)
+    monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(npu, "_native", made)
     return made
 
@@ -64,7 +65,7 @@ def test_handles_have_no_size(npu: Any) -> None:
 def test_their_memory_is_the_devices(npu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plugin imports them with zeMemAllocDevice."""
     tensor = npu.allocate(SHAPE)
-    monkeypatch.setattr(_checks, "WINDOWS", True)
+    monkeypatch.setattr(sys, "platform", "win32")
     shared = {**tensor.params, "MEM_TYPE": MemType.SHARED_BUF.name}
     monkeypatch.setattr(type(tensor), "params", property(lambda self: shared))
     with pytest.raises(NotHostVisibleError, match="NT handle"):

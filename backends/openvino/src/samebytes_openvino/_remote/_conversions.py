@@ -14,6 +14,7 @@ other accessors raise, and whose hash() can end the process.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ from .._host._layout import element_type, from_element_type
 __all__ = [
     "as_tensor",
     "info_of",
+    "on_windows",
     "params_of",
     "pointer",
 ]
@@ -90,6 +92,11 @@ _NUMBERS = frozenset(
     {"OCL_CONTEXT_DEVICE_ID", "TILE_ID", "DEV_OBJECT_HANDLE", "VA_PLANE", "OS_HANDLE",
      "CPU_VA_SIZE"}
 )  # fmt: skip
+
+
+def on_windows() -> bool:
+    """True if memory that is shared has NT handles, and False if it has file descriptors."""
+    return sys.platform == "win32"
 
 
 def pointer(value: int) -> str:

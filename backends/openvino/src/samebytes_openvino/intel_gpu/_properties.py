@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,7 +22,7 @@ from samebytes.errors import UnknownNameError, UnsupportedObjectError
 from samebytes.plugins import data_address
 
 from .._errors import PropertyError
-from .._remote._conversions import pointer
+from .._remote._conversions import on_windows, pointer
 
 __all__ = [
     "ALIGNMENT",
@@ -161,7 +160,6 @@ def address_of(memory: Any) -> tuple[int, int | None, Any]:
 
 
 Properties = dict[str, Any]
-WINDOWS = sys.platform == "win32"
 
 
 def ocl_context(cl_context: int, device_index: int = 0) -> Properties:
@@ -223,17 +221,17 @@ def cpu_va(address: int, size: int, access: Literal["READ", "READ_WRITE"]) -> Pr
     }
 
 
-def shared_handle(value: int, windows: bool = WINDOWS) -> Properties:
+def shared_handle(value: int) -> Properties:
     """A DMA-BUF descriptor (Linux) or an NT handle (Windows)."""
-    handle = pointer(value) if windows else value
+    handle = pointer(value) if on_windows() else value
     return {"SHARED_MEM_TYPE": "BUFFER_FROM_HANDLE", "OS_HANDLE": handle}
 
 
-def surface(object_: int, plane: int, windows: bool = WINDOWS) -> Properties:
+def surface(object_: int, plane: int) -> Properties:
     """A plane of a VASurfaceID (Linux) or an ID3D11Texture2D (Windows)."""
     return {
         "SHARED_MEM_TYPE": "VA_SURFACE",
-        "DEV_OBJECT_HANDLE": pointer(object_) if windows else object_,
+        "DEV_OBJECT_HANDLE": pointer(object_) if on_windows() else object_,
         "VA_PLANE": plane,
     }
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -15,6 +14,7 @@ from samebytes.errors import NotHostVisibleError, UnsupportedObjectError
 from samebytes.plugins import read_slot
 
 from .._remote._context import RemoteTensor, layout_of
+from .._remote._conversions import on_windows
 from .._remote._leases import Lease, Leftovers, native_of
 from . import _opencl
 from ._checks import IMAGES, USM, check_whole, cl_context_of
@@ -30,7 +30,6 @@ __all__ = [
     "VASurfaceTensor",
     "array_over",
     "host_memory",
-    "specific",
 ]
 
 T = TypeVar("T", bound="GpuTensor")
@@ -144,7 +143,11 @@ class GpuTensor(RemoteTensor):
         Args:
             params: as `tensor.params` returns them.
         """
-        return specific(params, sys.platform == "win32")
+        d3d, va = (D3DBufferTensor, D3DSurface2DTensor), (VASurfaceTensor,)
+        choices = (
+            *(d3d if on_windows() else va), USMTensor, ClImage2DTensor, ClBufferTensor,
+        )  # fmt: skip
+        return next((kind for kind in choices if kind.matches(params)), GpuTensor)
 
     def _replaced(self, leftovers: Leftovers) -> None:
         """As in its base class: the plugin keeps what the last inference used.
@@ -293,13 +296,6 @@ class D3DSurface2DTensor(ClImage2DTensor):
     def plane(self) -> int:
         """0 for Y, 1 for UV."""
         return self._param("VA_PLANE")
-
-
-def specific(params: Params, windows: bool) -> type[GpuTensor]:
-    """The most specific class of a tensor with those properties."""
-    d3d, va = (D3DBufferTensor, D3DSurface2DTensor), (VASurfaceTensor,)
-    choices = (*(d3d if windows else va), USMTensor, ClImage2DTensor, ClBufferTensor)
-    return next((kind for kind in choices if kind.matches(params)), GpuTensor)
 
 
 def host_memory(tensor: GpuTensor) -> Storage | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import sys
 from operator import index
 from typing import Any
 
@@ -20,9 +19,9 @@ from samebytes.plugins import is_mapped
 
 from .._errors import PropertyError
 from .._host._layout import packed_nbytes
+from .._remote._conversions import on_windows
 
 __all__ = [
-    "WINDOWS",
     "check_fd",
     "check_handle",
     "check_mapped",
@@ -33,9 +32,6 @@ __all__ = [
     "number_of",
     "tensor_nbytes",
 ]
-
-WINDOWS = sys.platform == "win32"
-"""Handles of shared memory are NT handles there, and file descriptors elsewhere."""
 
 
 def tensor_nbytes(info: TensorInfo) -> int:
@@ -69,7 +65,7 @@ def number_of(shared: Any) -> int:
         UnsupportedObjectError: it is neither a number nor has it fileno().
         PropertyError: its fileno() says that it was closed.
     """
-    if WINDOWS and isinstance(shared, ctypes.c_void_p):
+    if on_windows() and isinstance(shared, ctypes.c_void_p):
         return shared.value or 0
     fileno = getattr(shared, "fileno", None)
     try:
@@ -114,7 +110,7 @@ def memory_size(fd: int) -> int:
         size = plugins.memory_size(fd)
     except LayoutError as error:
         raise PropertyError("MEM_HANDLE", str(error)) from None
-    if not WINDOWS:
+    if not on_windows():
         _check_readable(fd)
     return size
 

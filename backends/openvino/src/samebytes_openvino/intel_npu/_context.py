@@ -18,7 +18,7 @@ from .._core import NPU, core_of, default_npu_context, npu_device, npu_memory
 from .._errors import PropertyError, naming
 from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor
-from .._remote._conversions import info_of, params_of
+from .._remote._conversions import info_of, on_windows, params_of
 from .._remote._pins import pin, pin_memory, pinned
 from . import _checks
 from ._imports import HostMemory, Imported, Imports, holding, host_memory_of, mapped_file, tensor_in
@@ -181,7 +181,7 @@ class ZeroContext(RemoteContext):
                 self.check_pages_not_input(memory.address, nbytes)
             handle, readonly, keep = memory.address, memory.readonly, memory.keep
         native = self._create(element, extents, as_properties(kind, use, handle))
-        if kind is MemType.SHARED_BUF and use is TensorType.INPUT and not _checks.WINDOWS:
+        if kind is MemType.SHARED_BUF and use is TensorType.INPUT and not on_windows():
             assert handle is not None
             self._imports.hold_as_input(native, handle)
         if kind is MemType.CPU_VA:
@@ -254,7 +254,7 @@ class ZeroContext(RemoteContext):
         """
         self.check_open()
         asked = ask(shared_buffer, mem_type, None)
-        if asked.mem_type is MemType.SHARED_BUF and not _checks.WINDOWS:
+        if asked.mem_type is MemType.SHARED_BUF and not on_windows():
             return ZeroMemory(self, self._import_fd(_checks.number_of(asked.shared), False), False)
         if asked.mem_type is not MemType.CPU_VA:
             raise PropertyError(
@@ -359,7 +359,7 @@ class ZeroContext(RemoteContext):
         Args:
             fd: the descriptor of the buffer, which stays the caller's.
         """
-        if not _checks.WINDOWS:
+        if not on_windows():
             self._imports.check_not_input(fd)
 
     def check_pages_not_input(self, address: int, nbytes: int) -> None:
@@ -369,7 +369,7 @@ class ZeroContext(RemoteContext):
             address: where the CPU reads it.
             nbytes: its size in bytes.
         """
-        if not _checks.WINDOWS:
+        if not on_windows():
             self._imports.check_pages_not_input(address, nbytes)
 
     def _import_fd(self, fd: int, readonly: bool) -> Imported:
@@ -396,7 +396,7 @@ class ZeroContext(RemoteContext):
 
     def _shared_handle(self, shared: Any, nbytes: int) -> int:
         handle = _checks.number_of(shared)
-        if _checks.WINDOWS:
+        if on_windows():
             _checks.check_handle(handle)
         else:
             _checks.check_fd(handle, nbytes)

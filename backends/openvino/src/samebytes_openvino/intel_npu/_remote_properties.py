@@ -20,8 +20,7 @@ from samebytes import Fd, Tensor
 from samebytes.errors import UnknownNameError
 
 from .._errors import PropertyError
-from .._remote._conversions import pointer
-from ._checks import WINDOWS
+from .._remote._conversions import on_windows, pointer
 
 __all__ = ["Asked", "FileDescriptor", "MemType", "TensorType", "as_properties", "ask"]
 
@@ -107,7 +106,7 @@ def _inferred(shared: Any) -> MemType:
     if isinstance(shared, FileDescriptor):
         return MemType.MMAPED_FILE
     if isinstance(shared, ctypes.c_void_p):  # a pointer, though ctypes makes it a buffer too
-        return MemType.SHARED_BUF if WINDOWS else MemType.CPU_VA
+        return MemType.SHARED_BUF if on_windows() else MemType.CPU_VA
     if isinstance(shared, int | Fd | np.integer) or hasattr(shared, "fileno"):
         return MemType.SHARED_BUF
     if isinstance(shared, Tensor | np.ndarray) or _has_buffer(shared):

@@ -17,7 +17,7 @@ from .._host._layout import element_type, from_element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from .._remote._context import RemoteContext, RemoteTensor
-from .._remote._conversions import as_tensor, info_of
+from .._remote._conversions import as_tensor, info_of, on_windows
 from .._remote._pins import pin, pinned
 from . import _checks
 from ._imports import Imported, holding, tensor_in
@@ -199,7 +199,7 @@ def host_memory(tensor: ZeroBufferTensor) -> Storage:
         NotHostVisibleError: the CPU cannot read it in place.
     """
     address = tensor.get()
-    if _checks.WINDOWS and tensor.mem_type is MemType.SHARED_BUF:
+    if on_windows() and tensor.mem_type is MemType.SHARED_BUF:
         raise NotHostVisibleError(
             "an NT handle is imported as memory of the device: use tensor.map('cpu', copy=True)"
         )
