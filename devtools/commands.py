@@ -19,7 +19,7 @@ from devtools.lab.unavailable import LabUnavailableError, MissingToolError
 from devtools.lint import lint
 from devtools.newer import newer
 from devtools.results import Result, not_run, table
-from devtools.schedule import Job, run_jobs
+from devtools.schedule import run_parts, write_results
 from devtools.site.build import serve, site
 from devtools.venv import PYTHON, VENV
 from devtools.wheels import wheels
@@ -107,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         test.add_argument(f"--{flag}", action="store_true", help=text)
     without = "for each backend, or NAME, a copy of .venv without it: the rest must work"
     test.add_argument("--without", nargs="?", const="", metavar="NAME", help=without)
+    test.add_argument("--part", help=argparse.SUPPRESS)  # of those side by side
     jobs = "parts at a time, by default as many as CPUs, at most 2; 1 shows all as it comes"
     test.add_argument("--jobs", type=_count, default=min(2, os.cpu_count() or 1), help=jobs)
 
@@ -157,11 +158,12 @@ def _count(text: str) -> int:
 
 def _test(options: argparse.Namespace, rest: list[str]) -> int:
     began = time.monotonic()
-    environment.prepare_tests()
+    if options.part is None:
+        environment.prepare_tests()
     strict = options.strict
     # Where pip offers no CPU build of it, there is nothing that a strict run could ask for.
     may_miss = ["torch"] if environment.why_left_out("torch") else []
-    jobs: dict[str, Callable[[], Sequence[Result]]] = {
+    parts: dict[str, Callable[[], Sequence[Result]]] = {
         # The longest first: the short ones fill what they leave.
         **_together(rest, strict=strict, may_miss=may_miss),
         "alone": lambda: suites.alone(strict=strict),
@@ -174,11 +176,25 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
         "lint": lambda: [lint(), docs(), site_if_there(strict=strict)],
         "hardware": lambda: [suites.hardware(rest, strict=strict, may_miss=may_miss)],
     }
+    if options.part is not None:
+        write_results(options.part, _results(options.part, parts[options.part]))
+        return 0
     chosen = _chosen_parts(options, rest)
-    results = run_jobs(
-        [Job(name, jobs[name]) for name in jobs if name.partition(" ")[0] in chosen], options.jobs
-    )
+    names = [name for name in parts if name.partition(" ")[0] in chosen]
+    if options.jobs == 1 or len(names) == 1:
+        results = [result for name in names for result in _results(name, parts[name])]
+    else:
+        results = run_parts(
+            names, options.jobs, [sys.executable, ROOT / "dev.py", *sys.argv[1:], "--part"]
+        )
     return _report([*environment.left_out(strict=strict), *results], began)
+
+
+def _results(name: str, part: Callable[[], Sequence[Result]]) -> Sequence[Result]:
+    try:
+        return part()
+    except CommandError as error:
+        return [Result(name, False, str(error))]
 
 
 def _together(
