@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from samebytes.plugins import ProbeResult
+
 
 @pytest.fixture(scope="session")
 def level_zero_plugin() -> None:
@@ -27,6 +29,15 @@ def opencl_plugin() -> None:
         "samebytes_gpu_opencl",
         reason="missing package samebytes-gpu-opencl: pip install samebytes-gpu-opencl",
     )
+
+
+@pytest.fixture
+def probe() -> Callable[[], ProbeResult]:
+    """The probe that the plugin declares, in this process: `samebytes.probe` runs it in a child."""
+    (plugin,) = entry_points(group="samebytes.plugins", name="openvino")
+    module, _, name = plugin.load().PLUGIN.probe.partition(":")
+    found: Callable[[], ProbeResult] = getattr(import_module(module), name)
+    return found
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ from samebytes.plugins import sweep_loans
 from samebytes.testing import missing_device
 from samebytes_openvino import compile_model
 from samebytes_openvino._host._pinned import waiting
+from samebytes_openvino._remote import _pins
+from samebytes_openvino._remote._context import native_in
 
 from .models import DEVICES, adding_one
 
@@ -72,6 +74,18 @@ def nothing_waits() -> Any:
     gc.collect()
     sweep_loans()
     assert not waiting - before
+
+
+@pytest.fixture
+def lent_native() -> Callable[[Any], Any]:
+    """The native of a tensor that goes back with it, as that of `view.native` does not."""
+    return native_in
+
+
+@pytest.fixture
+def living_pins() -> Callable[[], int]:
+    """The number of natives whose memory is kept for them."""
+    return lambda: len(_pins._pins)
 
 
 @pytest.fixture

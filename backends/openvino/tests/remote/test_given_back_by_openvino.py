@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,6 @@ import samebytes
 from samebytes.plugins import sweep_loans
 from samebytes.testing import assert_steady
 from samebytes_openvino import InferRequest, compile_model
-from samebytes_openvino._remote import _pins
-from samebytes_openvino._remote._context import native_in
 
 from .models import adding_one
 from .users import SHAPE, compiled, reads, region_of, source_with
@@ -25,7 +24,7 @@ from .users import SHAPE, compiled, reads, region_of, source_with
 pytestmark = pytest.mark.usefixtures("nothing_waits")
 
 
-def test_the_next_mapping_has_the_same_native(gpu: Any) -> None:
+def test_the_next_mapping_has_the_same_native(gpu: Any, lent_native: Callable[[Any], Any]) -> None:
     """A native that a request of OpenVINO's holds beyond its mapping comes round again in a pool.
 
     Not so a native that was asked for, as `view.native` asks: see gpu/test_leases.py.
@@ -35,7 +34,7 @@ def test_the_next_mapping_has_the_same_native(gpu: Any) -> None:
     numbers = []
     for value in (1, 2, 3) * 3:
         with pool[value - 1].map(gpu) as view:
-            native = native_in(view)
+            native = lent_native(view)
             numbers.append(id(native))
             request.set_tensor("x", native)
             del native
@@ -162,7 +161,7 @@ def test_contexts_of_a_loop_end(cl_context: Any, cl: Any) -> None:
     source.close()
 
 
-def test_nothing_stays_of_many(remote: Any) -> None:
+def test_nothing_stays_of_many(remote: Any, living_pins: Callable[[], int]) -> None:
     pool = [source_with(value) for value in range(3)]
     user: Any = None
 
@@ -182,10 +181,10 @@ def test_nothing_stays_of_many(remote: Any) -> None:
     assert_steady(native_held, 100)
     user = None
     sweep_loans()
-    pins = len(_pins._pins)
+    pins = living_pins()
     native_held()
     user = None
     sweep_loans()
-    assert len(_pins._pins) == pins
+    assert living_pins() == pins
     for source in pool:
         source.close()
