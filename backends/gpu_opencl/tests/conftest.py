@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
@@ -113,6 +115,35 @@ def child() -> Callable[..., str]:
         return done.stdout
 
     return run
+
+
+def _declared() -> Any:
+    """The module in which the plugin says what it has."""
+    (plugin,) = entry_points(group="samebytes.plugins", name="opencl")
+    return plugin.load()
+
+
+def _named(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@pytest.fixture
+def probe() -> Callable[[], Any]:
+    """The probe that the plugin declares, in this process: `samebytes.probe` runs it in a child."""
+    found: Callable[[], Any] = _named(_declared().PLUGIN.probe)
+    return found
+
+
+@pytest.fixture
+def edge() -> Callable[[str, Any, Any], Any]:
+    """One declared edge by the name of its class: edge(name, source, target)."""
+
+    def make(name: str, source: Any, target: Any) -> Any:
+        spec = next(s for s in _declared().samebytes_mappers() if s.mapper.endswith(f":{name}"))
+        return _named(spec.mapper)(spec, source, target)
+
+    return make
 
 
 @pytest.fixture

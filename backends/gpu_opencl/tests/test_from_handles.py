@@ -12,23 +12,16 @@ import pyopencl as cl
 import pytest
 
 import samebytes
-from samebytes import TensorInfo, Transfer
+from samebytes import TensorInfo
 from samebytes.errors import NoRouteError
-from samebytes.plugins import MapperSpec
-from samebytes_gpu_opencl._from_handles import HandleToOpenCL
 
 BYTES = TensorInfo("uint8", (64,))
 
 
 @pytest.fixture
-def mapped(opencl: Any) -> Callable[..., Any]:
-    spec = MapperSpec(
-        source="foreign", target="opencl", mapper="x:X", transfer=Transfer.ALIAS, summary="",
-        opaque=True,
-    )  # fmt: skip
-
+def mapped(opencl: Any, edge: Callable[..., Any]) -> Callable[..., Any]:
     def run(tensor: Any, access: Any = "rw") -> Any:
-        return HandleToOpenCL(spec, tensor.context, opencl).map(tensor, access)
+        return edge("HandleToOpenCL", tensor.context, opencl).map(tensor, access)
 
     return run
 

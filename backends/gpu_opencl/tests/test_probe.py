@@ -3,26 +3,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyopencl as cl
 import pytest
 
-from samebytes.plugins import advice_to_open
-from samebytes_gpu_opencl import _probe
-from samebytes_gpu_opencl._probe import probe
+import samebytes
+from samebytes.plugins import ProbeResult, advice_to_open
 
-ASK = """
-from samebytes_gpu_opencl._probe import probe
-result = probe()
-print(result.usable, result.reason, result.hint, sep="|")
-"""
+Probe = Callable[[], ProbeResult]
 
 
-def test_usable(device_name: str) -> None:
+def test_usable(device_name: str, probe: Probe) -> None:
     result = probe()
     assert result.usable, result
     assert device_name
@@ -30,36 +26,49 @@ def test_usable(device_name: str) -> None:
     assert "libOpenCL.so.1" in result.details
 
 
-def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_not_installed(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyopencl", None)
     result = probe()
     assert not result.usable
     assert result.hint == 'pip install "samebytes[opencl]"'
 
 
-def test_no_driver(child: Callable[..., str]) -> None:
-    answer = child(ASK, OCL_ICD_VENDORS="/nonexistent")
-    usable, reason, hint = answer.strip().split("|")
-    assert usable == "False"
-    assert "no OpenCL driver is registered in /nonexistent" in reason
-    assert "samebytes-softdevices[gpu]" in hint or "OCL_ICD_VENDORS" in hint
+@pytest.fixture
+def probe_with(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ProbeResult]:
+    """The probe in a process whose drivers are those of a folder: not a software device either."""
+
+    def run(drivers: str) -> ProbeResult:
+        for name in ("OCL_ICD_FILENAMES", "OPENCL_LAYERS", "LD_PRELOAD", "LD_LIBRARY_PATH"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("OCL_ICD_VENDORS", drivers)
+        result = samebytes.probe("opencl", timeout=60)
+        assert not result.usable
+        return result
+
+    return run
 
 
-def test_a_placeholder_path(child: Callable[..., str], tmp_path: Path) -> None:
+def test_no_driver(probe_with: Callable[[str], ProbeResult]) -> None:
+    result = probe_with("/nonexistent")
+    assert "no OpenCL driver is registered in /nonexistent" in result.reason
+    assert "samebytes-softdevices[gpu]" in result.hint or "OCL_ICD_VENDORS" in result.hint
+
+
+def test_a_placeholder_path(probe_with: Callable[[str], ProbeResult], tmp_path: Path) -> None:
     (tmp_path / "wheel.icd").write_text("/opt/anaconda1anaconda2/lib/libintelocl.so\n")
-    usable, reason, hint = child(ASK, OCL_ICD_VENDORS=str(tmp_path)).split("|")
-    assert usable == "False"
-    assert "placeholder" in reason
-    assert str(tmp_path / "wheel.icd") in hint
+    result = probe_with(str(tmp_path))
+    assert "placeholder" in result.reason
+    assert str(tmp_path / "wheel.icd") in result.hint
 
 
-def test_a_library_that_cannot_be_loaded(child: Callable[..., str], tmp_path: Path) -> None:
+def test_a_library_that_cannot_be_loaded(
+    probe_with: Callable[[str], ProbeResult], tmp_path: Path
+) -> None:
     (tmp_path / "libintelocl.so").write_text("no library")
     (tmp_path / "broken.icd").write_text(str(tmp_path / "libintelocl.so"))
-    usable, reason, hint = child(ASK, OCL_ICD_VENDORS=str(tmp_path)).split("|")
-    assert usable == "False"
-    assert "cannot be loaded" in reason
-    assert "intel-cmplr-lib-rt" in hint
+    result = probe_with(str(tmp_path))
+    assert "cannot be loaded" in result.reason
+    assert "intel-cmplr-lib-rt" in result.hint
 
 
 class Platform:
@@ -71,30 +80,43 @@ class Platform:
         raise cl.RuntimeError("DEVICE_NOT_FOUND")
 
 
-def test_a_platform_without_device(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def nodes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The nodes of /dev/dri, on a machine whose driver has no device."""
+    there: list[str] = []
+    listed = Path.glob
+
+    def glob(folder: Path, pattern: str) -> Iterator[Path]:
+        if folder != Path("/dev/dri"):
+            return listed(folder, pattern)
+        return (folder / name for name in there if Path(name).match(pattern))
+
     monkeypatch.setattr(cl, "get_platforms", lambda: [Platform()])
-    monkeypatch.setattr(_probe, "_NODES", tmp_path)
-    (tmp_path / "renderD128").touch()
+    monkeypatch.setattr(Path, "glob", glob)
+    # Root, as whom tests may run, may open all. Nothing looks at card0.
+    monkeypatch.setattr("os.access", lambda node, mode: not str(node).endswith(("card0", "D129")))
+    return there
+
+
+def test_a_platform_without_device(probe: Probe, nodes: list[str]) -> None:
+    nodes.append("renderD128")
     result = probe()
     assert not result.usable
     assert "Some Driver" in result.reason
     assert result.hint == "check that the device is there: ls -l /dev/dri"
 
 
-def test_a_node_that_the_user_may_not_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(cl, "get_platforms", lambda: [Platform()])
-    monkeypatch.setattr(_probe, "_NODES", tmp_path)
-    for name in ("card0", "renderD128", "renderD129"):
-        (tmp_path / name).touch()
-    ours = str(tmp_path / "renderD129")
-    # Root, as whom tests may run, may open all.
-    monkeypatch.setattr("os.access", lambda node, mode: str(node) != ours)
-    assert probe().hint == advice_to_open(ours)
+def test_a_node_that_the_user_may_not_open(probe: Probe, nodes: list[str]) -> None:
+    nodes += ["card0", "renderD129", "renderD128"]
+    assert probe().hint == advice_to_open("/dev/dri/renderD129")
 
 
-def test_the_loader_that_others_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_probe, "_LOADER", "libNoSuchOpenCL.so.1")
-    assert "ocl-icd-libopencl1" in _probe._loader_state()
+def test_the_loader_that_others_need(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise OSError(name)
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    assert "ocl-icd-libopencl1" in probe().details["libOpenCL.so.1"]
 
 
 def test_without_a_driver_there_is_a_clear_error(child: Callable[..., str]) -> None:

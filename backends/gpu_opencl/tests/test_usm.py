@@ -27,7 +27,6 @@ from samebytes.errors import (
     NotHostVisibleError,
     UnsupportedObjectError,
 )
-from samebytes_gpu_opencl import _usm
 
 KINDS = ("usm_host", "usm_device", "usm_shared")
 DOUBLE = "kernel void run(global float* a) { a[get_global_id(0)] *= 2; }"
@@ -137,23 +136,17 @@ def test_wrong_arguments(usm: Any, kernel: Callable[..., Any]) -> None:
 
 
 def test_freed_exactly_once(usm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    freed = []
-    free = _usm._free
-
-    def watched(function: Any, native: Any, cell: Any) -> None:
-        freed.append(cell.value)
-        free(function, native, cell)
-
-    monkeypatch.setattr(_usm, "_free", watched)
+    failures: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", failures.append)
     tensor = usm.allocate((64,), kind="usm_shared")
     pointer, native = tensor.handle("usm_ptr"), tensor.native
     assert tensor.close() is False
-    assert not freed
+    assert sbo.usm_tensor(pointer, (64,), context=usm).kind == "usm_shared"
     del native
-    assert freed == [pointer]
-    for _ in range(3):
-        usm.allocate((64,), kind="usm_host")
-    assert len(freed) == 4
+    with pytest.raises(DeviceMismatchError, match="freed"):
+        sbo.usm_tensor(pointer, (64,), context=usm)
+    tensor.close()
+    assert not failures
 
 
 def test_frames(usm: Any) -> None:
@@ -166,7 +159,7 @@ def test_frames(usm: Any) -> None:
 
 
 def test_a_device_without_usm(opencl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_usm, "has_extension", lambda *_: False)
+    monkeypatch.setattr(cl.Device, "extensions", "cl_khr_icd")
     for kind in KINDS:
         with pytest.raises(MissingDependencyError, match="unified_shared_memory"):
             opencl.allocate((4,), kind=kind)
