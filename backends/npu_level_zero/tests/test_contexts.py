@@ -23,10 +23,6 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 from samebytes_npu_level_zero import LevelZeroContext
-from samebytes_npu_level_zero._abi.constants import MemoryType
-from samebytes_npu_level_zero._allocation import new_memory
-from samebytes_npu_level_zero._loader import load
-from samebytes_npu_level_zero._native_context import NativeContext
 
 
 class NativeOwner(Protocol):
@@ -138,11 +134,17 @@ def test_cycles_end_in_the_right_order(
         del owner, tensor, cycle
         gc.collect()
         assert not destroy.alive
-        own = NativeContext.create(load(), context.native_context().entry)
-        cycle = [own, *new_memory(own, 8, MemoryType.HOST)]
-        cycle.append(cycle)
-        del own, cycle
+        context.close()  # the next one has a native context of its own
+        own = samebytes.context("level_zero")
+        assert own is not context
+        memory = own.allocate((8,))
+        alive = weakref.ref(memory.storage)
+        other: list[Any] = [own, memory, memory.native, memory.storage]
+        other.append(other)
+        own.close()
+        del own, memory, other
         gc.collect()
+        assert alive() is None
     assert not failures
 
 
