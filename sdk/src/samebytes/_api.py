@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePath
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -274,7 +274,7 @@ def _check_object(native: Any) -> None:
         raise UnsupportedObjectError(
             f"{native} is neither a frame nor an array: pass one, or, in an element, return one"
         )
-    if isinstance(native, str | PurePath):
+    if isinstance(native, str | PathLike):
         raise UnsupportedObjectError(
             f"{shown(str(native))} is a name, not a frame or an array: "
             'samebytes.elements.create("ffmpeg.source", name) reads a video, and av.open(name) of '

@@ -108,8 +108,10 @@ def _is_text(place: object) -> bool:
 def _reader(folder: str) -> Callable[[str], str]:
     def read(name: str) -> str:
         try:
-            with open(os.path.join(folder, name), encoding="utf-8") as file:  # noqa: PTH118, PTH123
-                return file.read()
+            # Bytes, unbuffered: files are small, there are two for each distribution, and a file of
+            # text takes twice as long to open.
+            with open(os.path.join(folder, name), "rb", 0) as file:  # noqa: PTH118, PTH123
+                return file.read().decode().replace("\r\n", "\n")
         except (OSError, ValueError):
             return ""
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from .._core.edges.edge import ACCESS_MODES, Transfer
 from ..errors import UnknownNameError
-from ..formats import ImageFormat
 from .requirements import parse_requirement
 from .specs import (
     ContextSpec,
@@ -164,6 +163,8 @@ def _all_strings(values: tuple[object, ...]) -> bool:
 
 def _bad_formats(formats: tuple[str, ...]) -> str | None:
     """An alias would never match: routes compare a format's own name. Unknown ones may be new."""
+    from ..formats import ImageFormat  # not before a plugin names one
+
     for name in formats:
         try:
             own = ImageFormat.of(name).name

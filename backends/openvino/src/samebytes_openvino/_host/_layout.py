@@ -9,6 +9,7 @@ the padding after the last row, which must therefore be known to belong to the s
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -123,7 +124,9 @@ class Region(NamedTuple):
     end: Any
 
 
-class Layout(NamedTuple):
+# With slots, whose attributes are read in a tenth of the time of a tuple's: see `CpuToOpenVINO`.
+@dataclass(slots=True, eq=False)
+class Layout:
     """An array's layout in the terms of OpenVINO.
 
     Attributes:
