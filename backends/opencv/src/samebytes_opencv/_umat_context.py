@@ -79,8 +79,9 @@ class UMatContext(Context[UMatTensor]):
             raise LayoutError(f"a UMat has rows, columns and optional channels, not shape {shape}")
         channels = info.shape[2] if info.ndim == 3 else 1
         rows, columns = info.shape[:2]
-        with deferred(), in_our_words("cv2.UMat"):  # as CpuToUMat
-            native = cv2.UMat(rows, columns, mat_type(info.dtype, channels))
+        kind = mat_type(info.dtype, channels)
+        with deferred():  # as CpuToUMat
+            native = in_our_words("cv2.UMat", cv2.UMat, rows, columns, kind)
         return UMatTensor.borrowed(native, self, keep=UMatStorage(native), info=info)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import cv2
@@ -60,19 +61,35 @@ class CpuToUMat(MemoryMapper):
             Refused: no UMat can have that shape or those elements.
             NativeError: a call of OpenCL fails.
         """
-        info = item.info
-        reason = why_not(info)
-        if reason is not None:
-            raise Refused(reason)
-        if info.ndim not in (2, 3):
-            raise Refused(f"a UMat has rows, columns and optional channels, not shape {info.shape}")
-        mat_type(info.dtype, 1)
+        array, known = item.native, item.known_info
+        info = _uploaded(known) if known else _of_array(array.dtype, array.shape, array.strides)
         # A signal handler that raises in there ends the process: OpenCV 5.0.0.
-        with deferred(), in_our_words("cv2.UMat"):
-            native = cv2.UMat(item.native)
+        with deferred():
+            native = in_our_words("cv2.UMat", cv2.UMat, array)
         # OpenCV's blocking writes are those of the driver, which may return early.
         cv2.ocl.finish()
-        return native, TensorInfo(info.dtype, info.shape), UMatStorage(native)
+        return native, info, UMatStorage(native)
+
+
+@lru_cache(maxsize=256)
+def _of_array(dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorInfo:
+    """`_uploaded` for the layout of an array, worked out once for each."""
+    return _uploaded(TensorInfo(dtype, shape, strides))
+
+
+def _uploaded(info: TensorInfo) -> TensorInfo:
+    """The layout of a new UMat with the values of an array.
+
+    Raises:
+        Refused: no UMat can have that shape or those elements.
+    """
+    reason = why_not(info)
+    if reason is not None:
+        raise Refused(reason)
+    if info.ndim not in (2, 3):
+        raise Refused(f"a UMat has rows, columns and optional channels, not shape {info.shape}")
+    mat_type(info.dtype, 1)
+    return TensorInfo(info.dtype, info.shape)
 
 
 class UMatToCpu(MemoryMapper):
@@ -86,8 +103,7 @@ class UMatToCpu(MemoryMapper):
         Raises:
             NativeError: a call of OpenCL fails.
         """
-        with in_our_words("cv2.UMat.get"):
-            array = item.native.get().reshape(item.info.shape)
+        array = in_our_words("cv2.UMat.get", item.native.get).reshape(item.info.shape)
         if access == "r":
             array.flags.writeable = False
         return array, None, None

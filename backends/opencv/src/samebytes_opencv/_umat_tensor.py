@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -13,6 +11,7 @@ from samebytes import Storage, Tensor, TensorInfo
 from samebytes.errors import NativeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
 __all__ = ["UMatStorage", "UMatTensor", "in_our_words", "umat_of"]
@@ -35,15 +34,19 @@ class UMatStorage(Storage):
         self.umat = umat
 
 
-@contextmanager
-def in_our_words(call: str) -> Iterator[None]:
-    """Have an error of OpenCV's raised as NativeError.
+def in_our_words(call: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of OpenCV's, whose errors are raised as NativeError.
 
     Args:
-        call: the function of cv2 that is called.
+        call: its name.
+        function: what is called.
+        arguments: those of the call.
+
+    Returns:
+        What the function returns.
     """
     try:
-        yield
+        return function(*arguments)
     except cv2.error as error:
         raise NativeError(call, getattr(error, "code", 0), str(error)) from error
 
