@@ -63,6 +63,11 @@ FAULTS = {
         "_memory.py", INFO, "        info = TensorInfo('int8', shape)\n",
         "allocated memory is of the asked layout", "int8",
     ),
+    "strides of another layout": (
+        "_memory.py", "storage, info=info)",
+        "storage, info=TensorInfo(info.dtype, shape, (info.strides or ())[::-1]))",
+        "allocated memory is of the asked layout", "its array has (64, 1)",
+    ),
     "an allocation that crashes": (
         "_memory.py", INFO, f"        {CRASH}\n{INFO}", "allocated memory is of the asked layout",
         "SIGSEGV",

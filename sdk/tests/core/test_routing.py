@@ -341,7 +341,7 @@ class TestTransit:
 
     def test_via_leads_through_it(self) -> None:
         tensor = sb.tensor(np.zeros((3, 2)))
-        route = sb.route(tensor, "beta", via=["gpu:1"])
+        route = sb.route(tensor, "beta", via="gpu:1")  # as ["gpu:1"], and not by its letters
         assert [c.node for c in route.contexts] == ["cpu", "gpu", "beta"]
         assert route.map(tensor).memory_type == "beta"
 

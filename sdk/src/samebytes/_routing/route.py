@@ -199,7 +199,7 @@ def route(
     level: Level | None = None,
     format: str | ImageFormat | None = None,  # the field's word for it
     copy: bool = False,
-    via: Sequence[Target] = (),
+    via: Target | Sequence[Target] = (),
 ) -> Route:
     """The route from source to target that `map` would take, without mapping anything.
 
@@ -211,8 +211,8 @@ def route(
             either memory type is mostly used for frames.
         format: an image format, for routes of frames.
         copy: allow edges that copy.
-        via: go exactly through these contexts, one edge for each step; names are as for
-            `context()`.
+        via: go exactly through these contexts, or this one, one edge for each step; names are as
+            for `context()`.
 
     Raises:
         AccessError: `source` is a read-only object, and `access` writes.
@@ -231,7 +231,8 @@ def route(
     if item is not None and name is None and isinstance(item, Frame) and item.media == "image":
         name = item.format.name
     if via:
-        steps = tuple(step if isinstance(step, Context) else context(step) for step in via)
+        named = via if isinstance(via, Sequence) and not isinstance(via, str) else (via,)
+        steps = tuple(step if isinstance(step, Context) else context(step) for step in named)
         return _explicit(start, target, level, access, name, copy, steps)
     end = resolve(start, target)
     if end == start:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from samebytes import Context, Frame, ImageInfo
 from samebytes.errors import LayoutError
@@ -142,7 +142,8 @@ class ImageModel:
         self._planner = planner
         self._batch = batch
         self._this_thread = threading.local()
-        self._own: WeakSet[ImageRequest] = WeakSet()  # those of all threads
+        # Those of all threads, by id.
+        self._own: WeakValueDictionary[int, ImageRequest] = WeakValueDictionary()
         self._closed = False
 
     @property
@@ -228,13 +229,15 @@ class ImageModel:
         count in GPU_MEMORY_STATISTICS.
         """
         self._closed = True
-        for own in tuple(self._own):
-            own.close()
+        for ref in self._own.valuerefs():  # a list: other threads may begin meanwhile
+            own = ref()
+            if own is not None:
+                own.close()
 
     def _begin(self) -> ImageRequest:
         """Return the request of this thread, which it has not had yet."""
         own = self._request(of_model=True)
-        self._own.add(own)
+        self._own[id(own)] = own
         if self._closed:
             own.close()
         return own

@@ -16,7 +16,7 @@ from ..._core.memory.info import TensorInfo
 from ..._core.memory.tensor import Tensor
 from ..._core.owner.closing import memory_of
 from ..._core.owner.loans import sweep_loans
-from ...errors import NativeError, UnsupportedObjectError
+from ...errors import NativeError, NotHostVisibleError, UnsupportedObjectError
 from .book import BrokenRule, NotChecked, rule
 from .subjects import Array, Item, MemorySubject, planes_of, require_same
 
@@ -55,6 +55,10 @@ def allocated_as_asked(context: Context, shape: tuple[int, ...], dtype: str) -> 
         raise BrokenRule(f"{dtype}{list(shape)} was asked for, and {tensor!r} was made")
     if tensor.context is not context or tensor.parent is not None or tensor.readonly:
         raise BrokenRule(f"{tensor!r} is of another context, has a parent, or is read-only")
+    with suppress(NotHostVisibleError):
+        strides = tensor.host_array().strides
+        if strides != tensor.strides:
+            raise BrokenRule(f"its strides are {tensor.strides}, and its array has {strides}")
 
 
 @rule(
