@@ -12,7 +12,7 @@ from pathlib import Path
 from devtools import environment, error_page, release, removal, suites
 from devtools.costs import RECORD, costs
 from devtools.docs import docs
-from devtools.fresh.command import add_fresh, hardest
+from devtools.fresh import command as trying
 from devtools.lab.machine import Size
 from devtools.lab.tests_in_lab import lab
 from devtools.lab.unavailable import LabUnavailableError, MissingToolError
@@ -145,7 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     add("release", _release, "the same, with a list of what to upload, and in which order")
     setup = add("setup", _setup, "install what the tests or the demo need, without running them")
     setup.add_argument("what", nargs="?", choices=("tests", "demo"), default="tests")
-    add_fresh(commands)
+    tried = add("fresh", _fresh, "try the set-ups on machines that have nothing yet")
+    tried.description, tried.formatter_class = trying.HELP, argparse.RawDescriptionHelpFormatter
+    trying.add_options(tried)
     return parser
 
 
@@ -170,7 +172,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
         "without": lambda: removal.without(
             [options.without] if options.without else [], strict=strict, may_miss=may_miss
         ),
-        "fresh": hardest,
+        "fresh": trying.hardest,
         "newer": lambda: [newer(strict=strict, may_miss=may_miss)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],
         "lint": lambda: [lint(), docs(), site_if_there(strict=strict)],
@@ -287,11 +289,16 @@ def _lab(options: argparse.Namespace, rest: list[str]) -> int:
     return _report([result], began)
 
 
+def _fresh(options: argparse.Namespace, _: list[str]) -> int:
+    began = time.monotonic()
+    return _report(trying.fresh(options), began)
+
+
 def _setup(options: argparse.Namespace, _: list[str]) -> int:
     if options.what == "demo":
         environment.prepare_demo()
     else:
-        environment.prepare_tests(again=True)
+        environment.prepare_tests()
     return 0
 
 

@@ -9,14 +9,14 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from devtools.system import TO_BUILD_PYGOBJECT, TO_BUILD_SOFTDEVICES, Wanted
-from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution, source_files
+from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution, source_files
 
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[(?P<extras>[^\]]*)\])?")
 # PyGObject and its pycairo are published as sources only.
@@ -63,20 +63,20 @@ def demo_parts() -> list[Part]:
     asked: list[tuple[str, frozenset[str]]] = [("samebytes-demo", frozenset())]
     while asked:
         name, extras = asked.pop()
-        distribution = _OURS[name]
-        requirements = _requirements(distribution, extras)
-        before = found.get(name)
-        found[name] = _part(distribution, (*(before.requirements if before else ()), *requirements))
+        requirements = _requirements(_OURS[name], extras)
+        before = found[name].requirements if name in found else ()
+        found[name] = _part(_OURS[name], (*before, *requirements), required=True)
         new = [_name_and_extras(r) for r in requirements if _is_ours(r)]
         asked += [(n, e) for n, e in new if n not in found or e]
-    return [_group("build", required=True), *_required(found.values())]
+    return [_group("build", required=True), *found.values()]
 
 
 def development_parts() -> list[Part]:
     """Every distribution with the extras that its tests need, and the tools."""
-    parts = [_part(d, _requirements(d, frozenset(d.extras))) for d in DISTRIBUTIONS]
-    core = parts[0]
-    return [_group("dev", required=True), *_required([core]), *parts[1:]]
+    parts = [
+        _part(d, _requirements(d, frozenset(d.extras)), required=d is CORE) for d in DISTRIBUTIONS
+    ]
+    return [_group("dev", required=True), *parts]
 
 
 def test_parts() -> list[Part]:
@@ -111,20 +111,14 @@ def _group(name: str, *, required: bool) -> Part:
     return Part(name, group_requirements(name), required=required)
 
 
-def _part(distribution: Distribution, requirements: Sequence[str]) -> Part:
+def _part(distribution: Distribution, requirements: Sequence[str], *, required: bool) -> Part:
     return Part(
         distribution.name,
         tuple(dict.fromkeys(r for r in requirements if not _is_ours(r))),
         distribution,
-        compiles_with=_COMPILES_OTHERS.get(distribution.name, ()),
+        required,
+        _COMPILES_OTHERS.get(distribution.name, ()),
     )
-
-
-def _required(parts: Iterable[Part]) -> list[Part]:
-    return [
-        Part(p.name, p.requirements, p.distribution, required=True, compiles_with=p.compiles_with)
-        for p in parts
-    ]
 
 
 def _requirements(distribution: Distribution, extras: frozenset[str]) -> list[str]:

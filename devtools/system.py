@@ -2,11 +2,10 @@
 """Packages that pip cannot bring: headers, libraries and programs of the system (Debian)."""
 
 import os
-import re
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +17,6 @@ _MULTIARCH = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
 _LIBRARIES = f"/usr/lib/{_MULTIARCH}"
 _TYPELIBS = f"{_LIBRARIES}/girepository-1.0"
 _PLUGINS = f"{_LIBRARIES}/gstreamer-1.0"
-_URI = re.compile(r"^'[^']+' \S+ (?P<size>\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -60,73 +58,69 @@ TO_BUILD_PYGOBJECT = tuple(
 
 _WANTED = (
     *TO_BUILD_SOFTDEVICES,
-    Wanted(f"{_LIBRARIES}/libze_loader.so.1", "libze1", "tests of the Level Zero loader"),
-    Wanted("/usr/bin/valgrind", "valgrind", "tests of the software devices' C code"),
-    Wanted(f"{_LIBRARIES}/libva.so.2", "libva2", "samebytes-vaapi"),
-    Wanted(f"{_LIBRARIES}/libva-drm.so.2", "libva-drm2", "samebytes-vaapi"),
-    Wanted(f"{_LIBRARIES}/libva-x11.so.2", "libva-x11-2", "tests of VA-API displays on X11"),
-    Wanted("/usr/bin/vainfo", "vainfo", "tests of the software VA-API driver"),
-    Wanted("/usr/bin/Xvfb", "xvfb", "tests of VA-API displays on X11"),
-    Wanted("/usr/include/libdrm/drm_fourcc.h", "libdrm-dev", "tests of structures against headers"),
-    Wanted(
-        f"/usr/include/{_MULTIARCH}/libavutil/hwcontext_vaapi.h",
-        "libavutil-dev",
-        "tests of structures against headers",
-    ),
-    Wanted("/usr/bin/ffmpeg", "ffmpeg", "tests of FFmpeg's hardware frames"),
-    Wanted(f"{_TYPELIBS}/Gst-1.0.typelib", "gir1.2-gstreamer-1.0", "samebytes-gstreamer"),
-    Wanted(
-        f"{_TYPELIBS}/GstVideo-1.0.typelib", "gir1.2-gst-plugins-base-1.0", "samebytes-gstreamer"
-    ),
-    Wanted(f"{_TYPELIBS}/GstVa-1.0.typelib", "gir1.2-gst-plugins-bad-1.0", "samebytes-gstreamer"),
-    Wanted(
-        f"{_PLUGINS}/libgstvideotestsrc.so",
-        "gstreamer1.0-plugins-base",
-        "tests of samebytes-gstreamer",
-    ),
-    Wanted(
-        f"{_PLUGINS}/libgstvideo4linux2.so",
-        "gstreamer1.0-plugins-good",
-        "tests of samebytes-gstreamer",
-    ),
-    Wanted(f"{_PLUGINS}/libgstva.so", "gstreamer1.0-plugins-bad", "tests of samebytes-gstreamer"),
-    Wanted(
-        f"{_TYPELIBS}/GstRtspServer-1.0.typelib",
-        "gir1.2-gst-rtsp-server-1.0",
-        "the test of RTSP",
-    ),
-    Wanted("/usr/bin/qemu-system-x86_64", "qemu-system-x86", "the DMA-BUF lab"),
-    Wanted("/usr/share/seabios/bios-256k.bin", "seabios", "the DMA-BUF lab"),
-    Wanted("/usr/bin/busybox", "busybox-static", "the DMA-BUF lab"),
-    Wanted("/sbin/modprobe", "kmod", "the DMA-BUF lab"),
     *TO_BUILD_PYGOBJECT,
+    *(
+        Wanted(path, package, needed_by)
+        for needed_by, files in {
+            "tests of the Level Zero loader": [(f"{_LIBRARIES}/libze_loader.so.1", "libze1")],
+            "tests of the software devices' C code": [("/usr/bin/valgrind", "valgrind")],
+            "samebytes-vaapi": [
+                (f"{_LIBRARIES}/libva.so.2", "libva2"),
+                (f"{_LIBRARIES}/libva-drm.so.2", "libva-drm2"),
+            ],
+            "tests of VA-API": [
+                (f"{_LIBRARIES}/libva-x11.so.2", "libva-x11-2"),
+                ("/usr/bin/vainfo", "vainfo"),
+                ("/usr/bin/Xvfb", "xvfb"),
+            ],
+            "tests of structures against headers": [
+                ("/usr/include/libdrm/drm_fourcc.h", "libdrm-dev"),
+                (f"/usr/include/{_MULTIARCH}/libavutil/hwcontext_vaapi.h", "libavutil-dev"),
+            ],
+            "tests of FFmpeg's hardware frames": [("/usr/bin/ffmpeg", "ffmpeg")],
+            "samebytes-gstreamer": [
+                (f"{_TYPELIBS}/Gst-1.0.typelib", "gir1.2-gstreamer-1.0"),
+                (f"{_TYPELIBS}/GstVideo-1.0.typelib", "gir1.2-gst-plugins-base-1.0"),
+                (f"{_TYPELIBS}/GstVa-1.0.typelib", "gir1.2-gst-plugins-bad-1.0"),
+            ],
+            "tests of samebytes-gstreamer": [
+                (f"{_PLUGINS}/libgstvideotestsrc.so", "gstreamer1.0-plugins-base"),
+                (f"{_PLUGINS}/libgstvideo4linux2.so", "gstreamer1.0-plugins-good"),
+                (f"{_PLUGINS}/libgstva.so", "gstreamer1.0-plugins-bad"),
+                (f"{_TYPELIBS}/GstRtspServer-1.0.typelib", "gir1.2-gst-rtsp-server-1.0"),
+            ],
+            "the DMA-BUF lab": [
+                ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
+                ("/usr/share/seabios/bios-256k.bin", "seabios"),
+                ("/usr/bin/busybox", "busybox-static"),
+                ("/sbin/modprobe", "kmod"),
+            ],
+        }.items()
+        for path, package in files
+    ),
 )
 
 
-def prepare_system(already_missing: Sequence[str] = ()) -> list[str]:
+def prepare_system() -> None:
     """Install the packages that are missing, or say which command would.
 
-    Only root installs, and what and how much is said before. Without these packages everything
-    works but what the messages name: its tests skip. What was `already_missing` at the last
-    set-up is not asked for again.
-
-    Returns: the packages that are still missing.
+    Only root installs. Without these packages everything works but what the messages name: its
+    tests skip.
     """
     missing = _missing()
-    if set(_packages(missing)) <= set(already_missing):
-        return _packages(missing)
-    if os.geteuid() == 0 and shutil.which("apt-get"):
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
+        print(f"Debian packages for the tests: {_uses(missing)}", flush=True)
         # A new machine's lists of packages may be empty or old; fetching them costs seconds.
-        subprocess.run(["apt-get", "update"], check=False, capture_output=True)
-        missing = _missing()
-        print(f"Debian packages for the tests{_how_much(_packages(missing))}:", flush=True)
-        print(f"  {_uses(missing)}", flush=True)
-        _install(_packages(missing))
+        _apt("update")
+        # One package that the archive lacks makes apt refuse all of them.
+        if not _apt("install", *_packages(missing)):
+            print(f"apt-get failed (see {LOG}), so it is run for each package", flush=True)
+            for package in _packages(missing):
+                _apt("install", package)
         missing = _missing()
     if missing:
         print(f"not installed, so these skip or are left out: {_uses(missing)}")
-        print(f"{apt_command(missing)}{_how_much(_packages(missing))}", flush=True)
-    return _packages(missing)
+        print(apt_command(missing), flush=True)
 
 
 def advised_packages() -> tuple[str, ...]:
@@ -154,35 +148,13 @@ def _uses(missing: Iterable[Wanted]) -> str:
     return "; ".join(f"{use} ({', '.join(packages)})" for use, packages in uses.items())
 
 
-def _how_much(packages: Sequence[str]) -> str:
-    """The number and size of the packages that apt would install; empty if it cannot say."""
-    command = ["apt-get", "--print-uris", "-qq", "--no-install-recommends", "install", *packages]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return ""
-    sizes = [int(size) for size in _URI.findall(answer.stdout)]
-    return f" ({len(sizes)} packages, {sum(sizes) / 1e6:.0f} MB to download)" if sizes else ""
-
-
-def _install(packages: list[str]) -> None:
+def _apt(command: str, *packages: str) -> bool:
+    """True if apt-get has done it; its output goes to the end of LOG."""
     LOG.parent.mkdir(parents=True, exist_ok=True)
-    LOG.unlink(missing_ok=True)
-    # One package that the archive lacks makes apt refuse all of them.
-    if not _apt_install(packages):
-        print(f"apt-get failed (see {LOG}), so it is run for each package", flush=True)
-        for package in packages:
-            if not _apt_install([package]):
-                print(f"  apt-get cannot install {package}", flush=True)
-
-
-def _apt_install(packages: Sequence[str]) -> bool:
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     with LOG.open("a") as log:
         return not subprocess.run(
-            command,
-            env=environment,
+            ["apt-get", command, "--yes", "--no-install-recommends", *packages],
+            env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
             check=False,
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 
 from devtools import wheels
-from devtools.fresh.root import Root
-from devtools.fresh.terminal import Ended
+from devtools.fresh.root import Ended, Root
 from devtools.results import Result
 from devtools.workspace import SOFTDEVICES
 

@@ -7,17 +7,15 @@ Its base is a Debian made here, under the name of the one that the Dockerfile be
 import json
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from devtools.fresh.root import CACHE, Root, unpacked, why_no_root
-from devtools.fresh.terminal import Ended, shown
+from devtools.fresh.root import CACHE, Root, shown, unpacked, why_no_root
 from devtools.results import Result
-from devtools.workspace import ROOT, CommandError
+from devtools.workspace import ROOT, CommandError, capture, must
 
 __all__ = ["image"]
 
@@ -39,31 +37,6 @@ exit $status
 """
 
 
-class _Buildah:
-    """buildah with images in a folder; its containers share the host's network."""
-
-    def __init__(self, folder: Path) -> None:
-        places = ["--root", str(folder / "root"), "--runroot", str(folder / "run")]
-        self._words = ["buildah", *places]
-
-    def run(self, *words: str | Path) -> Ended:
-        """Run a command of it, whose output is shown."""
-        return shown([*self._words, *words], cwd=ROOT)
-
-    def answer(self, *words: str | Path) -> str:
-        """Return what a command prints.
-
-        Raises:
-            CommandError: it failed.
-        """
-        done = subprocess.run(
-            [*self._words, *words], capture_output=True, text=True, check=False, cwd=ROOT
-        )
-        if done.returncode:
-            raise CommandError(f"buildah {words[0]}: {done.stderr.strip()}")
-        return done.stdout.strip()
-
-
 def image() -> list[Result]:
     """Build the image, and let its command run until it is healthy and SIGTERM ends it.
 
@@ -78,38 +51,42 @@ def image() -> list[Result]:
     began = time.monotonic()
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="image-", dir=CACHE) as folder:
-        buildah = _Buildah(Path(folder))
+        place = Path(folder)
+        buildah = ["buildah", "--root", f"{place}/root", "--runroot", f"{place}/run"]
         with unpacked(_SUITE, "root") as root:
             _make_base(buildah, root)
-        ended = buildah.run(
-            "build", "--isolation", "chroot", "--pull-never", "--format", "docker", "--file", _FILE,
-            "--tag", _STREET, ".",
-        )  # fmt: skip
+        ended = shown(
+            [
+                *(*buildah, "build", "--isolation", "chroot", "--pull-never"),
+                *("--format", "docker", "--file", str(_FILE), "--tag", _STREET, "."),
+            ]
+        )
         if not ended.status:
-            ended = _run(buildah, Path(folder))
+            ended = shown([*buildah, *_words_to_run(buildah, place)])
     seconds = time.monotonic() - began
     return [Result("fresh image", not ended.status, f"{ended.last_line} ({seconds:.0f} s)")]
 
 
-def _make_base(buildah: _Buildah, root: Root) -> None:
+def _make_base(buildah: Sequence[str], root: Root) -> None:
     root.install(["python3-venv"])
     root.run(["ln", "-s", "python3", "/usr/bin/python"])
     root.remove_checkout()
-    container = buildah.answer("from", "scratch")
-    buildah.answer("add", "--quiet", container, root.folder, "/")
-    buildah.answer("commit", "--quiet", "--rm", container, _BASE)
+    container = capture([*buildah, "from", "scratch"]).strip()
+    capture([*buildah, "add", "--quiet", container, root.folder, "/"])
+    capture([*buildah, "commit", "--quiet", "--rm", container, _BASE])
 
 
-def _run(buildah: _Buildah, folder: Path) -> Ended:
+def _words_to_run(buildah: Sequence[str], folder: Path) -> list[str]:
+    """The words behind buildah that run the image's command in a container with toys for it."""
     toys = [folder / "door.mp4", folder / "detector.xml"]
-    subprocess.run([sys.executable, ROOT / "samples" / "toy_inputs.py", *toys], check=True)
-    container = buildah.answer("from", "--pull-never", _STREET)
+    must([sys.executable, ROOT / "samples" / "toy_inputs.py", *toys])
+    container = capture([*buildah, "from", "--pull-never", _STREET]).strip()
     for toy in (*toys, folder / "detector.bin"):
-        buildah.answer("add", "--quiet", container, toy, f"/models/{toy.name}")
-    says = json.loads(buildah.answer("inspect", "--type", "image", _STREET))["Docker"]["config"]
-    check: Sequence[str] = says["Healthcheck"]["Test"][1:]
-    return buildah.run(
-        "run", "--isolation", "chroot", "--env", "CAMERA=/models/door.mp4",
-        "--env", "MODEL=/models/detector.xml", container, "--",
-        "sh", "-c", _TRY, "sh", shlex.join(check), *says["Cmd"],
-    )  # fmt: skip
+        capture([*buildah, "add", "--quiet", container, toy, f"/models/{toy.name}"])
+    image_ = json.loads(capture([*buildah, "inspect", "--type", "image", _STREET]))
+    says = image_["Docker"]["config"]
+    return [
+        *("run", "--isolation", "chroot", "--env", "CAMERA=/models/door.mp4"),
+        *("--env", "MODEL=/models/detector.xml", container, "--", "sh", "-c", _TRY, "sh"),
+        *(shlex.join(says["Healthcheck"]["Test"][1:]), *says["Cmd"]),
+    ]

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pristine Debian in a folder, and commands run within it."""
+"""A pristine Debian in a folder, and commands run within it.
+
+Of this machine it gets the way to the network, and this checkout.
+"""
 
 import os
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from devtools.debian import mirror
-from devtools.fresh.surroundings import copy_checkout, environment, give_network
-from devtools.fresh.terminal import Ended, shown
 from devtools.workspace import ROOT, CommandError, must
 
 CACHE = ROOT / "build" / "fresh"
@@ -21,6 +26,11 @@ _SECONDS_KEPT = 7 * 86400
 _PATHS = {"root": "/usr/sbin:/usr/bin:/sbin:/bin", "ordinary": "/usr/local/bin:/usr/bin:/bin"}
 _HOMES = {"root": "/root", "ordinary": "/home/ordinary"}
 _CHECKOUT = "samebytes"
+# Of the host's environment nothing else goes in, least of all PIP_*.
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
+_CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+# Where an index lies, and nothing of what is taken from it.
+_INDEX_SETTINGS = re.compile(r"^(?:global|install)\.(index-url|proxy|trusted-host)='(.*)'$")
 
 # $1 is the root; the rest is what runs there. The mounts are the namespace's own and go with it.
 _ENTER = """
@@ -28,6 +38,11 @@ mount -t proc proc "$1/proc" &&
 mount --rbind /sys "$1/sys" &&
 mount --rbind /dev "$1/dev" &&
 shift && exec "$@"
+"""
+# The files of a checkout as they are now, without what git ignores.
+_COPY = """
+git ls-files -z --cached --others --exclude-standard |
+    tar --create --null --files-from=- --ignore-failed-read | tar --extract --directory "$1"
 """
 
 
@@ -41,13 +56,50 @@ def why_no_root() -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class Ended:
+    """A command that ended: its status and its output's lines."""
+
+    status: int
+    lines: Sequence[str]
+
+    @property
+    def last_line(self) -> str:
+        """The last line that is not empty."""
+        return next((line for line in reversed(self.lines) if line.strip()), "no output")
+
+
+def shown(command: Sequence[str | Path]) -> Ended:
+    """Run a command without input, its output and errors on this terminal as they come."""
+    lines = []
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        assert process.stdout
+        try:
+            for line in process.stdout:
+                lines.append(line.rstrip("\n"))
+                print(f"| {lines[-1]}", flush=True)
+        except BaseException:
+            process.kill()
+            raise
+    return Ended(process.returncode, lines)
+
+
 class Root:
-    """An unpacked Debian with this checkout in the home of a user."""
+    """An unpacked Debian with this checkout in the home of a user, "root" or "ordinary"."""
 
     def __init__(self, folder: Path, user: str) -> None:
         """For a folder that holds a Debian."""
         self.folder = folder
         self._user = user
+        self.home = folder / _HOMES[user].lstrip("/")
 
     def install(self, packages: Sequence[str]) -> None:
         """Install Debian packages.
@@ -61,54 +113,68 @@ class Root:
         # Lists of a mirror that stands still are good enough here, and signed in any case.
         update = "apt-get update --quiet=2 --option Acquire::Check-Valid-Until=false"
         words = f"{update} && {install} {' '.join(packages)}"
-        script = f"({words}) > /tmp/apt.log 2>&1 || {{ tail -n 20 /tmp/apt.log; false; }}"
-        ended = self._enter("root", ["sh", "-c", script])
-        if ended.status:
-            raise CommandError(f"apt-get failed in the root: {ended.last_line}")
+        self._must(f"({words}) > /tmp/apt.log 2>&1 || {{ tail -n 20 /tmp/apt.log; false; }}")
 
     def run(self, command: Sequence[str]) -> Ended:
         """Run a command in the checkout, as the user."""
         script = f'cd ~/{_CHECKOUT} && exec "$@"'
         return self._enter(self._user, ["sh", "-c", script, "sh", *command])
 
-    def put_checkout(self) -> None:
-        """Copy this checkout into the user's home, which is made too."""
+    def put_checkout(self, source: Path = ROOT) -> None:
+        """Copy a checkout into the user's home, which is made too."""
         if self._user != "root":
-            made = self._enter("root", ["useradd", "--create-home", self._user])
-            if made.status:
-                raise CommandError(f"useradd failed in the root: {made.last_line}")
-        home = self.folder / _HOMES[self._user].lstrip("/")
-        copy_checkout(home / _CHECKOUT)
-        if self._user != "root":
-            owner = home.stat()
-            for path in [home / _CHECKOUT, *(home / _CHECKOUT).rglob("*")]:
-                os.chown(path, owner.st_uid, owner.st_gid)
+            self._must(f"useradd --create-home {self._user}")
+        checkout = self.home / _CHECKOUT
+        checkout.mkdir()
+        must(["sh", "-c", _COPY, "sh", checkout], cwd=source)
+        self._must(f"chown -R {self._user}: {_HOMES[self._user]}/{_CHECKOUT}")
 
     def remove_checkout(self) -> None:
         """Remove the copy of this checkout."""
-        shutil.rmtree(self.folder / _HOMES[self._user].lstrip("/") / _CHECKOUT)
+        shutil.rmtree(self.home / _CHECKOUT)
 
     def put(self, file: Path) -> str:
         """Copy a file into the user's home, readable for everyone; its path in there."""
-        inside = f"{_HOMES[self._user]}/{file.name}"
-        copied = self.folder / inside.lstrip("/")
+        copied = self.home / file.name
         shutil.copyfile(file, copied)
         copied.chmod(0o644)
-        return inside
+        return f"{_HOMES[self._user]}/{file.name}"
+
+    def _must(self, script: str) -> None:
+        ended = self._enter("root", ["sh", "-c", script])
+        if ended.status:
+            raise CommandError(f"{script.split()[0]} failed in the root: {ended.last_line}")
 
     def _enter(self, user: str, command: Sequence[str]) -> Ended:
-        variables = environment(_HOMES[user], _PATHS[user])
         as_user = [] if user == "root" else [f"--userspec={user}:{user}", "--groups="]
-        folder = str(self.folder)
+        variables = {"HOME": _HOMES[user], "PATH": _PATHS[user], **surroundings()}
         return shown(
             [
                 *("unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child"),
-                *("sh", "-c", _ENTER, "sh", folder),
-                *("chroot", *as_user, folder),
+                *("sh", "-c", _ENTER, "sh", str(self.folder)),
+                *("chroot", *as_user, str(self.folder)),
                 *("env", "-i", *(f"{name}={value}" for name, value in variables.items())),
                 *command,
             ]
         )
+
+
+def surroundings() -> dict[str, str]:
+    """The variables that lead a fresh machine to the network: proxies, and pip's index.
+
+    A machine behind a mirror has its address in a pip.conf. Other settings (caches, wheels on this
+    disk) would hide what is looked for.
+    """
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    answer = subprocess.run(command, env=kept, capture_output=True, text=True, check=False)
+    found = [match for line in answer.stdout.splitlines() if (match := _INDEX_SETTINGS.match(line))]
+    return {
+        **{k: v for k, v in os.environ.items() if k.lower() in _PROXIES},
+        **{f"PIP_{match[1].upper().replace('-', '_')}": match[2] for match in found},
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+    }
 
 
 @contextmanager
@@ -123,7 +189,12 @@ def unpacked(suite: str, user: str) -> Iterator[Root]:
         folder = Path(name)
         folder.chmod(0o755)
         must(["tar", "--extract", "--numeric-owner", "--file", archive, "--directory", folder])
-        give_network(folder)
+        for file in (Path("/etc/resolv.conf"), Path("/etc/hosts"), _CERTIFICATES):
+            if file.exists():
+                target = folder / file.relative_to("/")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.unlink(missing_ok=True)
+                shutil.copyfile(file, target)
         root = Root(folder, user)
         root.put_checkout()
         yield root
@@ -136,11 +207,10 @@ def _base(suite: str) -> Path:
         return archive
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{suite}-", dir=CACHE) as name:
-        folder, new = Path(name, "root"), Path(name, "new.tar")
-        include = f"--include={','.join(_BASE)}"
-        print(f"debootstrap of {suite}, once a week: its output goes to {CACHE}/{suite}.log")
+        folder, new, log = Path(name, "root"), Path(name, "new.tar"), CACHE / f"{suite}.log"
+        print(f"debootstrap of {suite}, once a week: its output goes to {log}")
         script = 'exec debootstrap --variant=minbase "$@" > "$0" 2>&1'
-        log = CACHE / f"{suite}.log"
+        include = f"--include={','.join(_BASE)}"
         if shown(["sh", "-c", script, log, include, suite, folder, mirror()]).status:
             last = log.read_text(errors="replace").strip().splitlines()[-1:]
             raise CommandError(f"debootstrap of {suite} failed: {''.join(last)}")

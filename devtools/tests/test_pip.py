@@ -1,46 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading pip's output."""
 
+import json
 import os
+import shlex
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from devtools import pip
-from devtools.pip import download, install, reason_of, taken_from_disk
+from devtools.pip import install
 from devtools.venv import create_venv
-from devtools.workspace import must
+from devtools.workspace import CommandError, must
 
 
-@pytest.mark.parametrize(
-    ("line", "size", "name"),
-    [
-        ("  Downloading numpy-2.4.0-cp313.whl (16.6 MB)\n", 16.6e6, "numpy-2.4.0-cp313.whl"),
-        ("  Downloading https://index/x/rich-15.0.0-py3-none-any.whl.metadata (18 kB)", 18e3,
-         "rich-15.0.0-py3-none-any.whl.metadata"),
-        ("Downloading torch-2.13.0.whl (1.2 GB)", 1.2e9, "torch-2.13.0.whl"),
-        ("  Using cached numpy-2.4.0-cp313.whl (16.6 MB)", 0, ""),
-        ("Successfully installed numpy-2.4.0", 0, ""),
-    ],
-)  # fmt: skip
-def test_downloads(line: str, size: float, name: str) -> None:
-    found, named = download(line)
-    assert found == pytest.approx(size)
-    assert named == name
+@pytest.fixture(autouse=True)
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """pip's output in a folder of the test's own."""
+    monkeypatch.setattr(pip, "LOG", tmp_path / "logs" / "set-up.log")
+    return pip.LOG
 
 
-def test_files_of_folders_are_counted(tmp_path: Path) -> None:
-    wheel = tmp_path / "numpy-2.4.0-cp313.whl"
-    wheel.write_bytes(bytes(1000))
-    folder = tmp_path / "sources"
-    folder.mkdir()
-    assert taken_from_disk(f"Processing {wheel}\n") == 1000
-    assert taken_from_disk(f"  Processing {wheel} (from jax<1,>=0.6)\n") == 1000
-    assert taken_from_disk(f"Processing {folder}\n") == 0
-    assert taken_from_disk(f"Processing {tmp_path}/gone-1.0.whl\n") == 0
-    assert taken_from_disk("  Downloading numpy-2.4.0-cp313.whl (16.6 MB)\n") == 0
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Puts a pip in place that says these lines and ends with this status."""
+
+    def say(*lines: str, status: int = 0) -> None:
+        stands_for_it = tmp_path / "pip"
+        shown = shlex.join([f"{line}\n" for line in lines])
+        stands_for_it.write_text(f"#!/bin/sh\nprintf %b {shown}\nexit {status}\n")
+        stands_for_it.chmod(0o755)
+        monkeypatch.setattr(pip, "PYTHON", stands_for_it)
+
+    return say
+
+
+def test_downloads_are_counted_and_large_ones_shown(
+    said: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(
+        "  Downloading numpy-2.4.0-cp313.whl (16.6 MB)",
+        "  Downloading https://index/x/rich-15.0.0-py3-none-any.whl.metadata (18 kB)",
+        "Downloading torch-2.13.0.whl (1.2 GB)",
+        "  Using cached numpy-2.4.0-cp313.whl (16.6 MB)",
+    )
+    assert install(["x"]) == pytest.approx(16.6e6 + 18e3 + 1.2e9)
+    assert capsys.readouterr().out.splitlines() == [
+        "  numpy-2.4.0-cp313.whl, 17 MB",
+        "  torch-2.13.0.whl, 1200 MB",
+    ]
 
 
 def wheel_of_nothing(folder: Path) -> Path:
@@ -53,21 +64,6 @@ def wheel_of_nothing(folder: Path) -> Path:
         wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         wheel.writestr(f"{info}/RECORD", "")
     return path
-
-
-def test_what_pip_took_from_a_folder(tmp_path: Path) -> None:
-    wheel = wheel_of_nothing(tmp_path)
-    words: list[str | Path] = [
-        "--no-index",
-        "--find-links",
-        tmp_path,
-        "--target",
-        tmp_path / "there",
-        "nothing",
-    ]
-    done = install(Path(sys.executable), words)
-    assert done.reason is None
-    assert (done.downloaded, done.from_disk) == (0, wheel.stat().st_size)
 
 
 def test_into_a_venv_without_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,32 +102,31 @@ def test_into_a_venv_without_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ),
         (["error: metadata-generation-failed", ""], "metadata-generation-failed"),
         (["Killed", ""], "Killed"),
-        ([], "pip gave no reason"),
+        ([""], "pip gave no reason"),
     ],
 )
-def test_the_reason(lines: list[str], reason: str) -> None:
-    assert reason_of(lines) == reason
+def test_the_reason(said: Callable[..., None], lines: list[str], reason: str) -> None:
+    said(*lines, status=1)
+    with pytest.raises(CommandError) as caught:
+        install(["x"])
+    assert str(caught.value) == reason
 
 
-@pytest.fixture(autouse=True)
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """pip's output in a folder of the test's own."""
-    monkeypatch.setattr(pip, "LOG", tmp_path / "logs" / "set-up.log")
-    return pip.LOG
-
-
-def test_a_failure_is_named_and_logged(tmp_path: Path, log: Path) -> None:
+def test_a_failure_is_named_and_logged(
+    tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pip, "PYTHON", Path(sys.executable))
+    monkeypatch.setenv("PIP_USER", "1")  # which no venv can have
     for name in ("first", "second"):
-        done = install(Path(sys.executable), ["--no-index", "--dry-run", tmp_path / name])
-        assert done.reason is not None
-        assert name in done.reason
-        assert name in done.last_lines
+        with pytest.raises(CommandError, match=name):
+            install(["--no-index", "--dry-run", tmp_path / name])
     assert str(tmp_path / "first") in log.read_text()
     assert str(tmp_path / "second") in log.read_text()
+    assert install(["--no-index", "--dry-run", "pip"]) == 0
 
 
-def test_a_setting_that_no_venv_can_have_is_overruled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_USER", "1")
-    done = install(Path(sys.executable), ["--no-index", "--dry-run", "pip"])
-    assert done.reason is None
-    assert done.downloaded == 0
+@pytest.mark.parametrize("name", ["sympy", "nvidia-cublas-cu12", "triton", "NVIDIA-nccl"])
+def test_a_build_of_torch_for_gpus_is_named(said: Callable[..., None], name: str) -> None:
+    said(json.dumps({"install": [{"metadata": {"name": n}} for n in ("torch", name)]}))
+    reason = pip.why_no_torch(["torch"])
+    assert reason is None if name == "sympy" else reason and name in reason

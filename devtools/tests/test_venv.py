@@ -38,9 +38,12 @@ def test_elsewhere_no_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_venv_can_be_made_again_by_its_own_python(tmp_path: Path) -> None:
     """As by `make demo` in a shell where .venv is active."""
     folder, root = tmp_path / "venv", Path(__file__).parents[2]
-    create_venv(folder)
-    code = "import sys, pathlib, devtools.venv as v; v.create_venv(pathlib.Path(sys.argv[1]))"
+    create_venv(folder, with_pip=False)
+    code = (
+        "import sys, pathlib, devtools.venv as v\n"
+        "v.create_venv(pathlib.Path(sys.argv[1]), with_pip=False)"
+    )
     (folder / "left").touch()
     subprocess.run([folder / "bin" / "python", "-c", code, folder], cwd=root, check=True)
     assert not (folder / "left").exists()
-    subprocess.run([folder / "bin" / "python", "-m", "pip", "--version"], check=True)
+    subprocess.run([folder / "bin" / "python", "-c", "import sys"], check=True)
