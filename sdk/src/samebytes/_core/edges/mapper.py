@@ -25,8 +25,8 @@ class Refused(Exception):  # noqa: N818 - not an error: an answer, which the rou
 
     Args:
         reason: for the error, if all routes refuse.
-        out_of_reach: the target cannot use this memory where it lies, whatever brings it there.
-            Ways through other devices, which would have to copy it in secret, are not tried then.
+        out_of_reach: the target cannot use this memory where it lies, whatever brings it there. So
+            ways through other devices, which would have to copy it in secret, are not tried.
     """
 
     took = 0
@@ -126,16 +126,15 @@ class MemoryMapper:
         check_access(access)
         if access != "r" and item.readonly:
             raise not_writable(item, access)
+        spec = self.spec
         try:
             if isinstance(item, Frame):
-                check_format(self.spec, item)
-            if self.spec.transfer is Transfer.COPY and not copy:
-                raise CopyRequiredError(self.spec.source, self.spec.target, self.spec.name)
+                check_format(spec, item)
+            if spec.transfer is Transfer.COPY and not copy:
+                raise CopyRequiredError(spec.source, spec.target, spec.name)
             return hop_of(self, access, "frame" if isinstance(item, Frame) else "tensor")(item)
         except Refused as reason:
-            raise NoRouteError(
-                self.spec.source, self.spec.target, [f"{self.spec.name}: {reason}"]
-            ) from reason
+            raise NoRouteError(spec.source, spec.target, [f"{spec.name}: {reason}"]) from reason
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.spec.name} ({self.spec.transfer.value})>"
@@ -199,21 +198,21 @@ def hop_of(
     constant = mapper.target if mapper.target.singleton else None
     ref = mapper._target
     linear = mapper.source.may_be_opaque and not mapper.spec.opaque
-    unchecked = readonly and not linear and accepts is None
+    at_once = constant if readonly and not linear and accepts is None else None
 
-    def check(source: Any) -> None:
+    def ready(source: Any) -> Any:
+        target = constant or _alive(ref)
         if not readonly and source.readonly:
             raise not_writable(source, access)
         if linear:
             check_linear(source)
         if accepts is not None and (reason := accepts(source)) is not None:
             raise Refused(reason)
+        return target
 
     def hop(source: Any) -> Any:
         try:
-            target = constant or _alive(ref)
-            if not unchecked:
-                check(source)
+            target = at_once or ready(source)
             # Held here while the edge reads pointers: another thread may close the source.
             owner, _held = source._owner, source.native
             native, says, storage = connect(source, access)
@@ -222,11 +221,12 @@ def hop_of(
             if refused is None or not isinstance(answer, Refused):
                 raise
             return refused(source, answer)
-        if frames:
-            says = source.meta
-        if copies:
-            count_copy(mapper.spec.name, sum(part.info.nbytes for part in parts_in(source)))
-            owner = native  # a copy needs nothing of its source's
+        if frames or copies:
+            if frames:
+                says = source.meta
+            if copies:
+                count_copy(mapper.spec.name, sum(part.info.nbytes for part in parts_in(source)))
+                owner = native  # a copy needs nothing of its source's
         if storage is None:
             return make(native, target, owner, source, readonly, says)
         made: tuple[Storage, ...] = (storage,)
