@@ -12,6 +12,7 @@ import itertools
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,21 @@ def one_frame(path: Path, codec: str, **options: str) -> Path:
         stream: Any = container.add_stream(codec, rate=30, options=options)
         stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
         container.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))
+        container.mux(stream.encode(None))
+    return path
+
+
+def moving(path: Path, codec: str, options: dict[str, str]) -> Path:
+    """Twelve frames, of which some are predicted in both directions."""
+    with av.open(str(path), "w", options=options) as container, scheduled_as_before():
+        stream: Any = container.add_stream(codec, rate=30, options={"bf": "2"})
+        stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"
+        for number in range(12):
+            frame = av.VideoFrame(64, 64, "yuv420p")
+            for plane in frame.planes:
+                plane.update(bytes([20 * number]) * plane.buffer_size)
+            frame.pts, frame.time_base = number, Fraction(1, 30)
+            container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
     return path
 
@@ -227,6 +243,43 @@ class TestOnDevice:
             assert list(video) == []
             timer.join()
         del kept
+
+    @pytest.mark.parametrize(
+        ("name", "codec", "options", "searched"),
+        [
+            ("clip.mp4", "libx264", {}, False),
+            ("fragments.mp4", "libx264", {"movflags": "frag_keyframe+empty_moov"}, True),
+            ("clip.mp4", "mpeg4", {}, True),
+            ("clip.mkv", "libx264", {}, True),
+            ("clip.avi", "libx264", {}, True),
+        ],
+    )
+    def test_what_a_header_says_is_not_searched_for(
+        self, name: str, codec: str, options: dict[str, str], searched: bool, tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:  # fmt: skip
+        """FFmpeg would decode the first pictures in software, only to open the file."""
+        if codec not in av.codecs_available:
+            pytest.skip(f"this FFmpeg has no {codec}")
+        path = moving(tmp_path / name, codec, options)
+        with samebytes_ffmpeg.open(path) as video:
+            expected = [frame.pts for frame in video]
+        known: list[str | None] = []
+
+        def opened(*arguments: Any, **named: Any) -> Any:
+            container = unchanged(*arguments, **named)
+            known.append(container.streams.video[0].codec_context.pix_fmt)
+            return container
+
+        unchanged = av.open
+        monkeypatch.setattr(av, "open", opened)
+        with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
+            assert [frame.pts for frame in video] == expected
+        assert len(expected) == 12
+        assert known[-1] == ("yuv420p" if searched else None)
+        # Who asks for a search has one.
+        samebytes_ffmpeg.open(path, hwaccel="cuda", options={"probesize": "5000000"}).close()
+        assert known[-1] == "yuv420p"
 
     def test_auto_goes_by_what_comes_next(self, clip: Path) -> None:
         for sink, node in ((OnGPU(), "ffmpeg:CUDA"), (OnCPU(), "ffmpeg"), (None, "ffmpeg")):

@@ -43,9 +43,13 @@ class CUDADecoding:
         extra_hw_frames: how many surfaces more than the video needs.
         strict: it is an error if NVDEC cannot decode what comes later in the stream, such as
             frames of another size; else FFmpeg decodes that in software.
+
+    Attributes:
+        limit: as of Decoding. A few beyond it FFmpeg has no surface left, and fails.
     """
 
     memory = "ffmpeg:CUDA"
+    by_device = True
 
     def __init__(
         self, device: int, *, unsafe_output: bool, extra_hw_frames: int, strict: bool
@@ -54,13 +58,9 @@ class CUDADecoding:
         self.strict = strict
         self._unsafe = unsafe_output
         self._extra = extra_hw_frames
+        self.limit = extra_hw_frames + _SPARE if unsafe_output else None
         self._tokens: set[int] = set()
         self._nbytes: dict[tuple[int, int], int] = {}
-
-    @property
-    def limit(self) -> int | None:
-        """As of Decoding. A few beyond it FFmpeg has no surface left, and fails."""
-        return self._extra + _SPARE if self._unsafe else None
 
     @property
     def how(self) -> str:
@@ -131,17 +131,20 @@ class CUDADecoding:
 
     def given(self, frame: av.VideoFrame) -> None:
         """Note a frame that is given out: count FFmpeg's copy of it, or that its surface is out."""
-        address = frame_address(frame)
         if frame.format.name != "cuda":
             return
         if self._unsafe:
-            self._watch(address)
+            self._watch(frame_address(frame))
         else:
             size = frame.width, frame.height
             nbytes = self._nbytes.get(size)
             if nbytes is None:
-                nbytes = self._nbytes[size] = describe(PYAV, address).image.nbytes
+                nbytes = self._nbytes[size] = self._nbytes_of(frame)
             count_copy(_COPY, nbytes)
+
+    @staticmethod
+    def _nbytes_of(frame: av.VideoFrame) -> int:
+        return describe(PYAV, frame_address(frame)).image.nbytes
 
     def _watch(self, address: int) -> None:
         """Have one more buffer in the frame, which ends with the last reference to its surface."""

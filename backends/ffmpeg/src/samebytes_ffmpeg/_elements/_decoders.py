@@ -42,12 +42,15 @@ class Decoding(Protocol):
 
     Attributes:
         memory: the node where its frames are.
+        by_device: its decoder finds the format of the video out by itself.
         limit: how many frames can be out at a time; None where there is no such limit.
         how: in words, for `explain`.
     """
 
     @property
     def memory(self) -> str: ...
+    @property
+    def by_device(self) -> bool: ...
     @property
     def limit(self) -> int | None: ...
     @property
@@ -121,6 +124,7 @@ class SoftwareDecoding:
     """
 
     memory = "ffmpeg"
+    by_device = False
     limit: int | None = None
 
     def __init__(self, why: str = "") -> None:

@@ -27,6 +27,7 @@ from .._pyav import container_being_opened, end_wait, fraction, time_base_of
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
 from ._files_in_use import reading
+from ._opening import open_container
 
 __all__ = ["RATE", "Input", "Waking", "place"]
 
@@ -96,9 +97,10 @@ class Input:
         self._use = reading(path)
         try:
             with decoding.opening() as more:
-                self._container: Any = av.open(
-                    name, options=dict(options), timeout=limit, **_ANY_TAGS, **more
-                )
+                self._container: Any = open_container(
+                    name, options=options, by_device=decoding.by_device, timeout=limit,
+                    **_ANY_TAGS, **more,
+                )  # fmt: skip
         except (av.FFmpegError, OSError) as error:
             words = in_words(error, None if waking is None else waking.seconds)
             raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)

@@ -152,7 +152,8 @@ class FFmpegSource(Source):
         attempts, empty = 0, False
         while True:
             failed: Exception | None = None
-            if not self._has_room():
+            decoding = self._decoding
+            if decoding is not None and decoding.limit is not None and not self._has_room():
                 return None
             try:
                 source = self._input or self._open()

@@ -27,6 +27,7 @@ class VAAPIDecoding:
     """
 
     memory = "ffmpeg:VAAPI"
+    by_device = False
 
     def __init__(self, device: int, *, extra_hw_frames: int) -> None:
         self._node = f"/dev/dri/renderD{128 + device}" if device else None
