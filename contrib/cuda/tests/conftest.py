@@ -403,7 +403,7 @@ def _without_events(
     gpu = request.getfixturevalue("gpu")
     from samebytes_cuda import _streams
 
-    monkeypatch.setattr(_streams, "_order", lambda *_: None)
+    monkeypatch.setattr(_streams, "order_known", lambda *_: None)
     for wait in ("finish", "synchronize"):
         monkeypatch.setattr(f"samebytes_cuda._context.CudaContext.{wait}", lambda *_: None)
     yield

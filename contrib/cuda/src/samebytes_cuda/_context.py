@@ -105,10 +105,13 @@ class CudaTensor(Tensor):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        return _dlpack.export(array_of(self), self.readonly, stream, max_version, dl_device, copy)
+        native = self.native
+        array = native if type(native) is CudaArray else array_of(self)
+        return _dlpack.export(array, self.readonly, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return _dlpack.device_of(array_of(self))
+        native = self.native
+        return _dlpack.device_of(native if type(native) is CudaArray else array_of(self))
 
     def export_fd(self) -> Fd:
         """A new descriptor of the whole allocation, for cuMemImportFromShareableHandle().
@@ -296,7 +299,8 @@ class CudaContext(Context[CudaTensor]):
             DeviceMismatchError: the stream belongs to another context.
             NativeError: the driver fails.
         """
-        self.check_open()
+        if self.closed:
+            self.check_open()
         return visiting(self, places, keep, stream, readonly, holder)
 
     def order(self, item: Tensor | Frame, queue: Any) -> bool:

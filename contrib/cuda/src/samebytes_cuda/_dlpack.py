@@ -84,8 +84,11 @@ def export(
         if stream is None:
             array.pin.complete()
     elif stream != -1:
-        used = _checked_stream(stream)
-        order_before(array, used)
+        # The stream that waits already was checked when it began to.
+        is_ordered = type(stream) is int and array.pin.is_ordered(stream)
+        used = stream if is_ordered else _checked_stream(stream)
+        if not is_ordered:
+            order_before(array, used)
     capsule = array.dlpack_capsule(device, max_version=max_version, readonly=readonly)
     if used is None:
         array.pin.hand_out()

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from ctypes import c_void_p
+from ctypes import CFUNCTYPE, c_int, c_uint, c_void_p
+from functools import cache, partial
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from samebytes.errors import DeviceMismatchError, NativeError, UnsupportedObjectError
 from samebytes.plugins import native_pointer
@@ -22,7 +23,7 @@ from ._driver import LEGACY_STREAM, Current, Home, call, check, driver
 
 __all__ = [
     "check_device", "check_queue", "follow", "follows_home", "follows_home_of", "free_events",
-    "handle_of", "is_handle", "order", "order_known", "precede",
+    "handle_of", "is_handle", "known_handle", "order", "order_known", "precede",
 ]  # fmt: skip
 
 _PER_THREAD_STREAM = 2
@@ -33,6 +34,9 @@ _DISABLE_TIMING = 2
 """CU_EVENT_DISABLE_TIMING."""
 _NON_BLOCKING = 1
 """CU_STREAM_NON_BLOCKING."""
+_CUDA_12 = 12000
+"""The version of CUDA whose functions are asked for."""
+_LAST = (-1,)
 _ATTRIBUTES = ("cuda_stream", "ptr", "handle")
 """The attributes in which torch, CuPy and Numba keep the handles of their streams."""
 
@@ -112,29 +116,32 @@ def order(context: Home, first: int, *others: int) -> None:
     if later:
         for stream in (first, *later):
             check_device(context, stream)
-        _order(context, first, later)
+        order_known(context, first, later)
 
 
-def order_known(context: Home, first: int, *others: int) -> None:
-    """Do the same with streams that `check_device` has seen, and that are held since then."""
-    later = [stream for stream in others if stream != first]
-    if later:
-        _order(context, first, later)
+def order_known(context: Home, first: int, later: Sequence[int]) -> None:
+    """Do the same with streams that `check_device` has seen, and that are held since then.
 
-
-def _order(context: Home, first: int, later: Sequence[int]) -> None:
+    Args:
+        context: that of the streams.
+        first: what is enqueued there is waited for.
+        later: at least one stream, and none of them the first.
+    """
+    # Written out for each frame of each decoder. Between two frames the decoder empties the caches
+    # of the processor, so that each function of Python costs microseconds: there are few.
+    record, wait = _functions()
     spare = _spare.setdefault(context.ordinal, []) if context.is_primary else []
     taken: list[tuple[Any, Any]] = []
     try:
         try:
-            taken.extend(map(spare.pop, (-1,)))
+            taken.extend(map(spare.pop, _LAST))
         except IndexError:
             needs_context = True
         else:
             # Streams by their own handles and an event that is there need no current context.
             needs_context = min(first, *later) <= _PER_THREAD_STREAM
         if not needs_context:
-            _enqueue(taken[0][1], first, later)
+            _enqueue(record, wait, int(taken[0][1]), first, later)
             return
         with Current(context.native):
             try:
@@ -144,7 +151,7 @@ def _order(context: Home, first: int, later: Sequence[int]) -> None:
                 if code:
                     taken.clear()
                 check("cuEventCreate", code)
-                _enqueue(event, first, later)
+                _enqueue(record, wait, int(event), first, later)
             finally:
                 if not context.is_primary:
                     _destroy(taken)
@@ -152,14 +159,27 @@ def _order(context: Home, first: int, later: Sequence[int]) -> None:
         spare.extend(taken)
 
 
-def _enqueue(event: Any, first: int, later: Sequence[int]) -> None:
-    # Written out for each frame of each decoder: every call of the driver gives up Python's lock,
-    # for which many threads queue, and what the processor has of Python's code in its caches.
-    check("cuEventRecord", driver.cuEventRecord(event, driver.CUstream(first))[0])
+def _enqueue(record: Any, wait: Any, event: int, first: int, later: Sequence[int]) -> None:
+    if code := record(event, first):
+        check("cuEventRecord", code)
     for stream in later:
         # It waits for what the event stands for now, whatever that is used for next.
-        code = driver.cuStreamWaitEvent(driver.CUstream(stream), event, 0)[0]
-        check("cuStreamWaitEvent", code)
+        if code := wait(stream, event, 0):
+            check("cuStreamWaitEvent", code)
+
+
+@cache
+def _functions() -> tuple[Any, Any]:
+    """cuEventRecord and cuStreamWaitEvent by themselves.
+
+    cuda-bindings makes objects of Python for streams and results, by functions of Python.
+    """
+    return tuple(
+        CFUNCTYPE(c_int, c_void_p, c_void_p, *more)(
+            int(call(driver.cuGetProcAddress, name, _CUDA_12, 0)[0])
+        )
+        for name, *more in ((b"cuEventRecord",), (b"cuStreamWaitEvent", c_uint))
+    )  # type: ignore[return-value]  # there are two
 
 
 # Events that wait to be used again, by the device's ordinal, as cuEventCreate gave them. Those of
@@ -211,22 +231,37 @@ def follows_home_of(context: Home, stream: int, holder: object) -> bool:
         DeviceMismatchError: it belongs to another context.
     """
     key = int(context.native), stream
-    try:
-        known = _known.get(holder)
-        if known is not None and known[0] == key:
-            return known[1]
-    except TypeError:  # it cannot be hashed, or has no weak references
-        holder = None
+    known = _known.get(id(holder))
+    if known is not None and known[0] == key:
+        return known[1]
     check_device(context, stream)
     found = follows_home(stream)
-    if holder is not None:
-        with suppress(TypeError):
-            _known[holder] = key, found
+    with suppress(TypeError):  # it has no weak references
+        _known[id(holder)] = key, found, ref(holder, partial(_forget, id(holder)))
     return found
 
 
-# By what holds a stream: its context and the stream itself, and if it follows home.
-_known: WeakKeyDictionary[Any, tuple[tuple[int, int], bool]] = WeakKeyDictionary()
+# By the id() of what holds a stream, as long as that lives: the context and the stream itself, and
+# if it follows home. A WeakKeyDictionary would call five functions of Python for each frame.
+_known: dict[int, tuple[tuple[int, int], bool, ref[Any]]] = {}
+
+
+def _forget(number: int, _: ref[Any]) -> None:
+    _known.pop(number, None)
+
+
+def known_handle(context: Home, queue: Any) -> int:
+    """The CUstream of a caller's object, as of `handle_of` and `check_queue`, asked for at once.
+
+    Raises:
+        DeviceMismatchError, UnsupportedObjectError: as of the two.
+    """
+    handle = getattr(queue, "cuda_stream", None)
+    if type(handle) is int and handle in context.queues:
+        return handle
+    handle = handle_of(queue)
+    check_queue(context, handle, queue)
+    return handle
 
 
 def check_queue(context: Home, stream: int, queue: Any) -> None:

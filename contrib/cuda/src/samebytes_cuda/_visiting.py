@@ -17,9 +17,10 @@ from samebytes import TensorInfo
 from samebytes.errors import NativeError
 from samebytes.plugins import ordering_queue
 
+from . import _streams
 from ._array import CudaArray
 from ._driver import LEGACY_STREAM, Home
-from ._streams import check_queue, follows_home_of, handle_of, order_known
+from ._streams import follows_home_of, known_handle
 from ._use import CudaStorage, ended_with_context, give_back
 
 __all__ = ["Visit", "visiting"]
@@ -28,11 +29,11 @@ __all__ = ["Visit", "visiting"]
 class _Uses:
     """The streams on which memory is used, and that of the framework that it belongs to."""
 
-    __slots__ = ("anywhere", "at_home", "context", "follows_home", "keep", "lender", "queues")
+    __slots__ = ("anywhere", "at_home", "context", "follows_home", "keep", "lenders", "queues")
 
     def __init__(self, context: Home, lender: int, follows_home: bool, keep: object) -> None:
         self.context = context
-        self.lender = lender
+        self.lenders = (lender,)
         self.follows_home = follows_home
         self.keep: list[object] = [keep]
         # By handle: what the caller passed, so that the stream lives as long.
@@ -45,9 +46,10 @@ class _Uses:
             self.context.synchronize()
             return
         for handle in self.queues:
-            order_known(self.context, handle, self.lender)
+            if handle not in self.lenders:
+                _streams.order_known(self.context, handle, self.lenders)
         if not self.follows_home:
-            order_known(self.context, LEGACY_STREAM, self.lender)
+            _streams.order_known(self.context, LEGACY_STREAM, self.lenders)
 
     def end(self) -> None:
         """Give the memory back to the framework."""
@@ -104,12 +106,11 @@ def visiting(
     handle = LEGACY_STREAM
     waiting = [] if is_ordered else [LEGACY_STREAM]
     if queue is not None:
-        handle = handle_of(queue)
-        check_queue(context, handle, queue)
-        if handle != LEGACY_STREAM:
+        handle = known_handle(context, queue)
+        if handle not in (LEGACY_STREAM, lender):
             waiting.append(handle)
     if waiting:
-        order_known(context, lender, *waiting)
+        _streams.order_known(context, lender, waiting)
     uses = _Uses(context, lender, is_ordered, keep)
     flush = None if readonly else uses.let_lender_wait
     pin = Visit(uses.end, holds=uses, wait=context.finish, flush=flush, at_exit=True)

@@ -20,7 +20,7 @@ from samebytes.errors import ExportError
 from ._capsule import as_one, content, device_at
 from ._dlpack_abi import DEVICE_CPU, LEGACY_NAME, VERSIONED_NAME
 
-__all__ = ["dlpack", "dlpack_capsule", "lasting_export"]
+__all__ = ["dlpack", "dlpack_capsule", "is_plain", "lasting_export", "on_device"]
 
 
 def dlpack(
@@ -134,10 +134,29 @@ def dlpack_capsule(
     if dtype.numpy is None:
         assert dtype.dlpack_code is not None  # only packed types lack one
         content(capsule).tensor.dtype.code = dtype.dlpack_code
+    return on_device(capsule, device, versioned)
+
+
+def on_device(capsule: object, device: tuple[int, int], versioned: bool) -> object:
+    """A capsule that numpy made for the CPU and that nobody has yet, as one of another device.
+
+    Args:
+        capsule: is changed.
+        device: (DLDeviceType, id) of dlpack.h.
+        versioned: the kind of the capsule.
+    """
     if device != (DEVICE_CPU, 0):
         at = get_pointer(capsule, VERSIONED_NAME if versioned else LEGACY_NAME)
         device_at(at, versioned).value = as_one(device)
     return capsule
+
+
+def is_plain(info: TensorInfo) -> bool:
+    """True if numpy exports arrays of that layout as they are, whether or not they are writable."""
+    known, strides = info.dtype.numpy, info.strides
+    if known is None or strides is None:
+        return False
+    return all(_looked_at(info.shape, strides, known.itemsize))
 
 
 def lasting_export(

@@ -12,7 +12,7 @@ import numpy as np
 from .._core.memory.info import TensorInfo
 from .._core.native.arrays import array_in, pinned_array
 from ..errors import LayoutError, NotHostVisibleError
-from ._export import dlpack_capsule
+from ._export import dlpack_capsule, is_plain, on_device
 
 if TYPE_CHECKING:
     from typing import Self
@@ -87,6 +87,12 @@ class PointerArray:
         Raises:
             ExportError: DLPack cannot express the layout, dtype or read-only state.
         """
+        info = self.info
+        if max_version is not None and max_version[0] >= 1 and is_plain(info):
+            # As nearly always. Where each frame of a video is exported, what follows for other
+            # arrays would take most of the time.
+            capsule = self._addressed(readonly).__dlpack__(max_version=(1, 0), copy=False)
+            return on_device(capsule, device, versioned=True)
         return dlpack_capsule(
             self._addressed(),
             self.info.dtype,
@@ -95,14 +101,14 @@ class PointerArray:
             device=device,
         )
 
-    def _addressed(self) -> np.ndarray[Any, Any]:
+    def _addressed(self, readonly: bool = False) -> np.ndarray[Any, Any]:
         """A numpy array with this address and layout, which nobody may read through numpy."""
         info = self.info
         interface = {
             "shape": info.shape,
             "strides": info.strides,
             "typestr": info.dtype.carrier.str,
-            "data": (self.address, self.readonly),
+            "data": (self.address, readonly or self.readonly),
             "version": 3,
         }
         return pinned_array(interface, self)

@@ -49,7 +49,7 @@ class CUDAFrameToCUDA(MemoryMapper):
             keep=keep,
             stream=self._stream,
             readonly=access == "r",
-            holder=self.source,  # whose device has the stream
+            holder=item.context,  # the source, whose device has the stream
         )
         return natives, None, storage
 

@@ -19,8 +19,8 @@ from samebytes.formats import ImageFormat, ImageInfo
 from samebytes.plugins import bytes_at
 
 from .._avframe_abi import device_fields
+from .._avutil_abi import AVBufferRef
 from .._libavutil import Libavutil
-from .._owned import buffer_data
 from .._pixel_formats import image_format_named
 from .cuda_planes import cuda_planes
 from .hwcontext_abi import AV_PIX_FMT_NONE, FRAMES_CONTEXTS
@@ -62,12 +62,15 @@ def describe(library: Libavutil, address: int) -> Described:
     (at, unpack), (surfaces_at, unpack_surfaces) = _readers(library)
     # In one go, as each field of ctypes takes as long as all of them.
     *fields, buffer, context, top, left = unpack(at(address))
-    data = buffer_data(context) if context else 0
+    data = _pointer_at(context + _BUFFER_DATA).value or 0 if context else 0
     surfaces = unpack_surfaces(surfaces_at(data)) if data else None
     # A pool gives the same memory again, and a frame is described as it is wrapped and as it is
     # mapped: what was found out of these numbers is still so.
     return _described(library, tuple(fields), bool(buffer), surfaces, top, left)
 
+
+_pointer_at = ctypes.c_void_p.from_address
+_BUFFER_DATA = AVBufferRef.data.offset
 
 # Gives the bytes at an address, and unpacks them.
 _Reader = tuple[Callable[[int], Any], Callable[[Any], tuple[int, ...]]]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable
-from ctypes import byref
+from ctypes import byref, c_void_p
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,6 +40,8 @@ __all__ = ["DRMDevice", "HardwareDevice", "VAAPIDevice"]
 
 # Pools keep the surfaces of frames that are gone, so that few are remembered.
 _POOLS = 4
+_pointer_at = c_void_p.from_address
+_BUFFER_DATA = AVBufferRef.data.offset
 
 HandleKey(
     "av_hwdevice", "AVHWDeviceContext*", "context", "one reference is the context's"
@@ -190,7 +192,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         Raises:
             UnknownNameError: a type of device that is not known here.
         """
-        address = buffer_data(reference)
+        address = _pointer_at(reference + _BUFFER_DATA).value or 0
         key = library.identity, address
         found = _devices.find(key)
         if found is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,7 @@ from .._avutil import PYAV
 from .._from_cpu import describe_native
 from .._libavutil import Libavutil
 from .._owned import acquired
-from .._pyav import frame_address
+from .._pyav import FRAME_POINTER
 from .described import Described, describe, snapshot
 from .libraries import library_at, system_library
 
@@ -24,6 +25,7 @@ __all__ = ["HardwareFrame", "carry_meta", "described", "place_of"]
 
 # libavutil/avutil.h: AV_NOPTS_VALUE.
 _NO_PTS = -(1 << 63)
+_pointer_at = c_void_p.from_address
 
 
 class HardwareFrame:
@@ -126,7 +128,7 @@ def place_of(native: VideoFrame | HardwareFrame) -> tuple[Libavutil, int]:
     """Return the libavutil that a frame belongs to, and its AVFrame*."""
     if isinstance(native, HardwareFrame):
         return native.library, native.pointer
-    return PYAV, frame_address(native)
+    return PYAV, _pointer_at(id(native) + FRAME_POINTER).value or 0  # as frame_address() does
 
 
 def described(native: VideoFrame | HardwareFrame) -> Described:
