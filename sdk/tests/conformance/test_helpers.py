@@ -27,7 +27,6 @@ from samebytes.testing import (
     missing_device,
     run_program,
 )
-from samebytes.testing._first import _place_of
 
 
 class Owner:
@@ -133,7 +132,7 @@ class SetUps:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "setup" and report.failed:
-            assert "ValueError: asked" in report.longreprtext
+            assert "Error: asked" in report.longreprtext
             self.failed.append(report.nodeid.split("::")[1])
 
 
@@ -167,10 +166,33 @@ def test_suites_ask_both_ends_for_what_they_need(tmp_path: Path) -> None:
     assert {*set_ups.failed} == {"TestOf", "TestFrom", "TestTo"}
 
 
-def test_a_cause_without_a_line_is_not_where_something_broke() -> None:
-    with pytest.raises(ValueError, match="boom") as caught:
-        raise ValueError("boom") from RuntimeError
-    assert _place_of(caught.value).endswith(": ValueError: boom")
+def test_a_cause_without_a_line_is_not_where_something_broke(tmp_path: Path) -> None:
+    """One test fails, by what the subject raised, and the others are skipped."""
+    program = """
+        from samebytes import TensorInfo
+        from samebytes.testing import ArrayMemory, TensorSuite
+
+        class Broken(ArrayMemory):
+            def over(self, array):
+                raise TypeError("asked") from RuntimeError
+
+        class TestOf(TensorSuite):
+            memory = Broken()
+            cases = (TensorInfo("uint8", (4,)),)
+    """
+    test, set_ups = tmp_path / "test_broken.py", SetUps()
+    test.write_text(textwrap.dedent(program))
+    options = [
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"--rootdir={tmp_path}",
+        "-k",
+        "same_memory_as_the_native or closing",
+    ]
+    status = pytest.main([*options, str(test)], plugins=[set_ups])
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert set_ups.failed == ["TestOf"]
 
 
 class Cycle:

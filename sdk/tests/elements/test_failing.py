@@ -12,10 +12,9 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes.elements._stage import Stage
 from samebytes.errors import ElementError
 
-from .pictures import Collect, add, decoded, frame, frames, numbers
+from .pictures import Collect, Decoded, add, decoded, frame, frames, numbers
 
 THREADS = pytest.mark.parametrize("threads", [0, 1, 3])
 
@@ -290,30 +289,32 @@ class Later(el.Transform):
 
 
 @THREADS
-def test_frames_that_are_given_later_go_on_in_their_stream(
-    threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where frames wait for their decoder, the order within a stream matters."""
+def test_frames_that_are_given_later_go_on_in_their_stream(threads: int) -> None:
+    """Each waits for its decoder, which reads it until its own stream ends, and not the other."""
     seen: dict[int, list[int]] = {0: [], 1: []}
 
+    @el.source()
+    def read(*, first: int, count: int) -> Iterator[Any]:
+        own = range(first, first + count)
+        for number in own:
+            whole = frame(number)
+            Decoded.busy.add(number)
+            yield Decoded.borrowed(whole.native, whole.context, whole.meta, keep=whole)
+        Decoded.busy.difference_update(own)
+
     class Streams(el.Transform):
+        takes = el.Image("GRAY8", memory="cpu", access="rw")
+
         def process(self, picture: Any) -> Any:
+            seen[picture.pts // 100].append(picture.pts)
             return picture
 
         def end_of_stream(self, stream: int) -> Any:
             seen[stream].append(-1)
             return None
 
-    feed = Stage.feed
-
-    def noted(self: Stage, picture: Any, stream: int) -> Any:
-        if self.name == "Streams":
-            seen[stream].append(picture.pts)
-        return feed(self, picture, stream)
-
-    monkeypatch.setattr(Stage, "feed", noted)
-    pipe = el.Pipeline([numbers(count=4), numbers(count=9, start=100)], Later(3), Streams())
-    pipe.run(threads=threads)
+    sources = [read(first=0, count=4), read(first=100, count=9)]
+    el.Pipeline(sources, Later(3), Streams(), hold=20).run(threads=threads)
     assert seen == {0: [0, 1, 2, 3, -1], 1: [*range(100, 109), -1]}
 
 

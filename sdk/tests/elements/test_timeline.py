@@ -6,12 +6,10 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
 import samebytes.elements as el
-from samebytes.elements import _timeline
 
 LENGTH = Fraction(1, 25)
 BASE = Fraction(1, 90_000)
@@ -64,9 +62,11 @@ def test_a_live_clock_that_steps_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float | None] = [0, 0.04, 0.08 + 3600, 0.12 + 3600]
     assert times(given)[-1] == Fraction(12, 100) + 3600
     assert times(given, live=True) == [Fraction(4 * n, 100) for n in range(4)]
-    passed = iter((0.0, 0.0, 3600.0, 3600.0))
-    monkeypatch.setattr(_timeline, "time", SimpleNamespace(monotonic=lambda: next(passed)))
-    assert times([0, 0.04, 3600.0], live=True)[-1] == 3600
+    timeline = el.Timeline(live=True)
+    for now in (0, 3600):
+        monkeypatch.setattr("time.monotonic", lambda now=now: float(now))
+        pts = round(now / BASE)
+        assert timeline.place(pts, BASE, LENGTH) == (pts, BASE)
 
 
 def test_a_pass_follows_the_one_before() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from fractions import Fraction
@@ -15,7 +16,6 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes.elements import _stage, _watch
 from samebytes.errors import (
     CopyRequiredError,
     ElementError,
@@ -73,7 +73,8 @@ def test_a_frame_that_somebody_reads_after_the_end(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As GStreamer's sinks behind a tee do, which keep the last frame."""
-    monkeypatch.setattr(_stage, "_AT_THE_END", 0.01)
+    clock = time.monotonic
+    monkeypatch.setattr("time.monotonic", lambda: 100 * clock())  # a second is soon over
 
     def read() -> Iterator[Any]:
         yield from decoded(3, 1)
@@ -228,14 +229,14 @@ class Rest:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.looks = threading.Semaphore(0)
-        looked = _watch.Clock.is_over
+        looked = el.Clock.is_over
 
         def is_over(clock: Any) -> bool:
             over = looked(clock)
             self.looks.release()
             return over
 
-        monkeypatch.setattr(_watch.Clock, "is_over", is_over)
+        monkeypatch.setattr(el.Clock, "is_over", is_over)
 
     def until(self, looks: int) -> None:
         """Pause until somebody has looked so often whether his wait is over."""
