@@ -56,6 +56,22 @@ class Site:
         self.module(f"{name}_command", code)
         self.distribution(f"{name}-dist", f"[samebytes.commands]\n{name} = {name}_command\n")
 
+    def python_alone(self, code: str, *extras: str) -> str:
+        """The output of code where nothing is installed but samebytes and what is here.
+
+        Args:
+            code: what is run.
+            extras: those that samebytes offers there.
+        """
+        fields = "".join(f"Provides-Extra: {extra}\n" for extra in extras)
+        metadata = f"Metadata-Version: 2.1\nName: samebytes\nVersion: 1.5\n{fields}"
+        self.distribution("samebytes", "", metadata=metadata)
+        only = "import sys, numpy, pluggy, importlib_metadata, samebytes as sb\n"
+        only += 'sys.path[:] = [place for place in sys.path if "-packages" not in place]\n'
+        done = self.python("-c", only + code)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a fresh interpreter that finds this site."""
         return subprocess.run(

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samebytes._dtypes import dtype
-from samebytes._exchange import dlpack_capsule, from_foreign
+import samebytes as sb
+from samebytes import CpuTensor, TensorInfo
 from samebytes.errors import ExportError
+from samebytes.plugins import PointerArray
 
 VERSIONS = [None, (1, 0)]
 NAMES = ["uint16", "bfloat16"]
@@ -41,8 +42,24 @@ class Holder:
         return self.capsule
 
 
+def exported(
+    array: np.ndarray[Any, Any],
+    name: str,
+    max_version: tuple[int, int] | None = None,
+    owner: object = None,
+) -> object:
+    """A capsule of an array, whose elements are of that type; of a pointer if it has an owner."""
+    assert array.dtype == np.uint16
+    info, cpu = TensorInfo(name, array.shape, array.strides), sb.context("cpu")
+    if owner is None:
+        return CpuTensor.borrowed(array, cpu, info=info).__dlpack__(max_version=max_version)
+    pointer = PointerArray(cpu, array.ctypes.data, info, "made up", (owner, array))
+    return pointer.dlpack_capsule((1, 0), max_version=max_version)
+
+
 def consume(capsule: object) -> np.ndarray[Any, Any]:
-    return from_foreign(Holder(capsule)).array
+    array: np.ndarray[Any, Any] = sb.tensor(Holder(capsule)).native
+    return array
 
 
 @pytest.mark.parametrize("max_version", VERSIONS)
@@ -54,9 +71,7 @@ def test_a_capsule_holds_the_owner(
     owner = Owner()
     gone: list[int] = []
     weakref.finalize(owner, gone.append, 1)
-    held: Any = dlpack_capsule(
-        np.zeros(4, np.uint16), dtype(name), max_version=max_version, owner=owner
-    )
+    held: Any = exported(np.zeros(4, np.uint16), name, max_version, owner)
     del owner
     if consumed:
         held = consume(held)[1:3]
@@ -78,7 +93,7 @@ def test_a_thousand_capsules_leave_no_reference(
     owner = Owner()
     alive = weakref.ref(a), weakref.ref(owner)
     for _ in range(1000):
-        capsule = dlpack_capsule(a, dtype(name), max_version=max_version, owner=owner)
+        capsule = exported(a, name, max_version, owner)
         if consumed:
             assert consume(capsule)[3] == 3
     capsule = None
@@ -92,7 +107,7 @@ def test_a_refused_export_holds_nothing() -> None:
     alive = weakref.ref(a)
     for _ in range(100):
         with pytest.raises(ExportError):
-            dlpack_capsule(a, dtype("bfloat16"))
+            exported(a, "bfloat16")
     del a
     gc.collect()
     assert alive() is None
@@ -112,7 +127,7 @@ def test_capsules_may_die_on_any_thread(name: str) -> None:
     for thread in threads:
         thread.start()
     for i in range(1000):
-        capsule = dlpack_capsule(a, dtype(name), max_version=VERSIONS[i % 2])
+        capsule = exported(a, name, VERSIONS[i % 2])
         work.put(consume(capsule) if i % 3 else capsule)
     capsule = None
     for _ in threads:
@@ -130,7 +145,7 @@ def test_a_capsule_that_dies_while_an_exception_is_in_flight() -> None:
     def fail() -> None:
         a = np.zeros(4, np.uint16)
         alive.append(weakref.ref(a))
-        capsule = dlpack_capsule(a, dtype("bfloat16"))
+        capsule = exported(a, "bfloat16")
         raise KeyError(type(capsule).__name__)
 
     with pytest.raises(KeyError, match="PyCapsule"):
@@ -143,8 +158,7 @@ def test_living_capsules_and_arrays_at_interpreter_exit() -> None:
     script = """
         import builtins, sys, threading
         import numpy as np
-        from samebytes._dtypes import dtype
-        from samebytes._exchange import from_foreign, dlpack_capsule
+        import samebytes as sb
 
         class Holder:
             def __init__(self, capsule): self.capsule = capsule
@@ -154,11 +168,12 @@ def test_living_capsules_and_arrays_at_interpreter_exit() -> None:
         a = np.zeros(4, np.uint16)
         for name in ("uint16", "bfloat16"):
             for version in (None, (1, 0)):
-                capsule = dlpack_capsule(a, dtype(name), max_version=version, owner=object())
-                again = dlpack_capsule(a, dtype(name), max_version=version)
-                array = from_foreign(Holder(again)).array
+                info = sb.TensorInfo(name, a.shape, a.strides)
+                tensor = sb.CpuTensor.borrowed(a, sb.context("cpu"), info=info)
+                capsule = tensor.__dlpack__(max_version=version)
+                array = sb.tensor(Holder(tensor.__dlpack__(max_version=version))).native
                 key = f"{name}{version}"
-                del again
+                del tensor
                 globals()[key] = capsule, array
                 setattr(builtins, key, (capsule, array))
                 setattr(sys, key, (capsule, array))
@@ -180,7 +195,7 @@ def test_living_capsules_and_arrays_at_interpreter_exit() -> None:
 def test_the_exporter_is_what_a_host_tensor_uses(exporter: Callable[..., Any]) -> None:
     a = np.zeros(4, np.uint16)
     alive = weakref.ref(a)
-    seen = from_foreign(exporter(a, dtype("bfloat16"))).array
+    seen = sb.tensor(exporter(a, sb.dtype("bfloat16"))).map("cpu", "rw").native
     seen[2] = 7
     assert a[2] == 7
     del seen

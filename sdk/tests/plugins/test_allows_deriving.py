@@ -3,57 +3,74 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from samebytes._plugins.spec_checks import problem_of_spec
-from samebytes._plugins.tables import Declarations, PluginRecord, Tables
-from samebytes.errors import PluginDeprecationWarning
-from samebytes.plugins import ContextSpec
+import samebytes as sb
+from samebytes.errors import NoRouteError, PluginDeprecationWarning
+
+if TYPE_CHECKING:
+    from sdk.tests.conftest import Site
+
+_CLASS = """
+from samebytes.plugins import HostContext
+
+class Here(HostContext):
+    memory_type = node = {0!r}
+    singleton = False
+"""
 
 
-def record(
-    name: str, derives_from: tuple[str, ...] = (), allows_deriving: tuple[str, ...] = ()
-) -> PluginRecord:
-    spec = ContextSpec(
-        node=name,
-        context="a.module:Class",
-        derives_from=derives_from,
-        allows_deriving=allows_deriving,
+def install(site: Site, name: str, **fields: object) -> None:
+    """A plugin with one memory type of its own name."""
+    site.module(f"{name}_classes", _CLASS.format(name))
+    site.plugin(
+        name,
+        f"""
+@hookimpl
+def samebytes_contexts():
+    return [ContextSpec(node={name!r}, context="{name}_classes:Here", **{fields!r})]
+""",
     )
-    return PluginRecord(name, declared=Declarations(contexts=(spec,)))
 
 
-@pytest.mark.parametrize("turned", [False, True])
-def test_in_any_order_of_plugins(turned: bool) -> None:
-    records = [
-        record("old", derives_from=("oldest",)),
-        record("new", allows_deriving=("old", "never_installed")),
-        record("newer", allows_deriving=("old",)),
-    ]
-    found = Tables()
-    for one in reversed(records) if turned else records:
-        found.add(one)
-    found.link()
-    assert found.contexts["old"].derives_from[0] == "oldest"
-    assert {*found.contexts["old"].derives_from} == {"oldest", "new", "newer"}
-    assert found.contexts["new"].derives_from == ()
-    again = found.contexts["old"]
-    found.link()
-    assert found.contexts["old"] == again
+def derives_from(name: str) -> list[str]:
+    """The memory types that its contexts derive from."""
+    with pytest.raises(NoRouteError) as caught:
+        sb.context("cpu").derive(name)
+    (reason,) = caught.value.reasons
+    return reason.removeprefix(f"a {name} context derives from ").split(", ")
 
 
-def test_it_is_a_tuple_of_nodes() -> None:
-    no_bool = ContextSpec(node="new", context="a:B", transit="no")  # type: ignore[arg-type]
-    assert problem_of_spec(no_bool) == "transit 'no' is not a bool"
-    wrong = ContextSpec(node="new", context="a:B", allows_deriving="old")  # type: ignore[arg-type]
-    assert "allows_deriving 'old' is not a tuple" in str(problem_of_spec(wrong))
+@pytest.mark.parametrize("old", ["a_old", "z_old"])
+def test_in_any_order_of_plugins(site: Site, old: str) -> None:
+    install(site, old, derives_from=("oldest",))
+    install(site, "new", allows_deriving=(old, "never_installed"))
+    install(site, "newer", allows_deriving=(old,))
+    for _ in range(2):
+        assert derives_from(old) == ["oldest", "new", "newer"]
+        assert derives_from("new") == ["no other context"]
+        sb.refresh()
 
 
-def test_its_former_name_is_followed_and_deprecated() -> None:
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"transit": "no"}, "transit 'no' is not a bool"),
+        ({"allows_deriving": "old"}, "allows_deriving 'old' is not a tuple"),
+    ],
+)
+def test_what_can_be_wrong(site: Site, fields: dict[str, object], problem: str) -> None:
+    install(site, "new", **fields)
+    (found,) = [one for one in sb.installed_plugins() if one.name == "new"]
+    assert found.state == "set aside"
+    assert problem in found.error
+
+
+def test_its_former_name_is_followed_and_deprecated(site: Site) -> None:
+    install(site, "new", lends_to=("old",))
+    install(site, "old")
     with pytest.warns(PluginDeprecationWarning, match="'new': lends_to is now called allows_deriv"):
-        spec = ContextSpec(node="new", context="a.module:Class", lends_to=("old",))
-    found = Tables()
-    found.add(PluginRecord("new", declared=Declarations(contexts=(spec,))))
-    found.add(record("old"))
-    found.link()
-    assert found.contexts["old"].derives_from == ("new",)
+        sb.installed_plugins()
+    assert derives_from("old") == ["new"]

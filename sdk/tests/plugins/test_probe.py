@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import signal
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import samebytes as sb
 from samebytes import probe
-from samebytes._plugins.probe import examine, examine_all, find
+from samebytes.__main__ import main
 from samebytes.errors import UnknownNameError
 from samebytes.plugins import ProbeResult
 
@@ -22,7 +25,11 @@ if TYPE_CHECKING:
 
 _PLUGIN = """
 from samebytes.plugins import *
-PLUGIN = Plugin(api=API, summary="", packages={packages!r}, probe={probe!r})
+PLUGIN = Plugin(api=API, summary="made up", packages={packages!r}, probe={probe!r})
+
+@hookimpl
+def samebytes_contexts():
+    return [ContextSpec(node="alpha", context="alpha_classes:Here")]
 """
 
 
@@ -41,8 +48,29 @@ def install(site: Site, probe_code: str | None, packages: dict[str, str] | None 
     site.plugin("alpha", header=_PLUGIN.format(packages=packages or {}, probe=name))
 
 
+def said_by(*command: str) -> Any:
+    """The JSON that a command prints."""
+    with redirect_stdout(io.StringIO()) as out:
+        main([*command, "--json", "--timeout", "30"])
+    return json.loads(out.getvalue())
+
+
+def doctor(*names: str) -> list[dict[str, Any]]:
+    """What `samebytes doctor` finds out about each of these plugins."""
+    return list(said_by("doctor", *names)["plugins"])
+
+
 def importable(name: str) -> bool | None:
-    return examine(find(name), 30).importable
+    (found,) = doctor(name)
+    answer: bool | None = found["importable"]
+    return answer
+
+
+def checked_probe(name: str) -> tuple[str, str]:
+    """The finding of `samebytes check-plugin` on a probe: "failed" blames the plugin; and why."""
+    findings = said_by("check-plugin", name)["findings"]
+    (found,) = [f for f in findings if f["subject"] == f"{name}_probe:look"]
+    return found["outcome"], found["detail"]
 
 
 def test_usable(site: Site) -> None:
@@ -175,11 +203,11 @@ def test_a_package_that_cannot_be_loaded_has_the_hint_of_the_probe(site: Site) -
     site.module("broken", "raise ImportError('libGL.so.1: cannot open')\n")
     why = "reason='libGL', hint='apt install libgl1'"
     install(site, f"return ProbeResult(usable=False, {why})", {"broken": "broken"})
-    found = examine(find("alpha"), 30)
-    assert found.result.reason.startswith("libGL (importing broken raised ImportError")
-    assert found.result.hint == "apt install libgl1"
-    assert not found.importable
-    assert not found.faulty
+    (found,) = doctor("alpha")
+    assert found["reason"].startswith("libGL (importing broken raised ImportError")
+    assert found["hint"] == "apt install libgl1"
+    assert not found["importable"]
+    assert checked_probe("alpha")[0] == "passed"
 
 
 @pytest.mark.together
@@ -190,9 +218,9 @@ def test_a_package_that_cannot_be_loaded_has_the_hint_of_the_probe(site: Site) -
 def test_a_mistake_in_a_package_is_not_covered_by_advice(site: Site, code: str, known: str) -> None:
     site.module("broken", "nonsense\n")
     install(site, code, {"broken": "broken"})
-    found = examine(find("alpha"), 30)
-    assert known in found.result.reason
-    assert found.faulty
+    outcome, detail = checked_probe("alpha")
+    assert outcome == "failed"
+    assert known in detail
 
 
 @pytest.mark.together
@@ -235,9 +263,11 @@ def test_hanging(site: Site) -> None:
 def test_packages_that_take_long_may_be_importable(site: Site) -> None:
     site.module("slow", "import time\ntime.sleep(600)\n")
     install(site, "return ProbeResult(usable=True)", {"slow": "slow"})
-    found = examine(find("alpha"), 5)
-    assert found.importable is None
-    assert found.result.reason == "importing its packages took more than 5 s"
+    with redirect_stdout(io.StringIO()) as out:
+        assert main(["doctor", "alpha", "--json", "--timeout", "5"]) == 1
+    (found,) = json.loads(out.getvalue())["plugins"]
+    assert found["importable"] is None
+    assert found["reason"] == "importing its packages took more than 5 s"
 
 
 def is_gone(pid: int) -> bool:
@@ -316,6 +346,6 @@ PLUGIN = Plugin(api=API, summary="", probe={name!r})
                 mine=mine, other=other, folder=str(site.path), name=f"{mine}_plugin:look"
             ),
         )
-    found = examine_all([find("alpha"), find("cpu"), find("beta")], 30)
+    found = doctor("alpha", "cpu", "beta")
     reasons = ["alpha", "it needs nothing else", "beta"]
-    assert [(one.result.usable, one.result.reason) for one in found] == [(True, r) for r in reasons]
+    assert [(one["usable"], one["reason"]) for one in found] == [(True, r) for r in reasons]

@@ -3,31 +3,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Tensor, TensorInfo, dtype
-from samebytes._exchange import dlpack_capsule
-from samebytes._plugins import discovery
-from samebytes._plugins.spec_checks import problem_of_spec
-from samebytes._plugins.tables import Declarations, PluginRecord, Tables
-from samebytes.errors import PluginConflictError, UnsupportedObjectError
-from samebytes.plugins import DeviceArray, ProtocolSpec
+from samebytes import TensorInfo
+from samebytes.errors import UnsupportedObjectError
+from samebytes.plugins import DeviceArray
+
+if TYPE_CHECKING:
+    from sdk.tests.conftest import Site
 
 VPI = 9  # kDLVPI: no plugin of this repository has it
-
+_DEVICES = {None: 8, (1, 0): 40}
+"""Where in a capsule of each version dlpack.h has the DLDevice."""
+_CLASSES = """
+from samebytes import Tensor
 
 class VpiTensor(Tensor):
-    """Stands for a plugin's class."""
-
     __slots__ = ()
 
     @classmethod
-    def wrap(cls, native: Any) -> Any:
+    def wrap(cls, native):
         return ("wrapped", native)
+"""
+_PLUGIN = """
+@hookimpl
+def samebytes_protocols():
+    return [ProtocolSpec(**fields) for fields in {0}]
+"""
+_VPI = {"wraps": "vpi_classes:VpiTensor", "dlpack_devices": (VPI,), "attribute": "__vpi_array__"}
 
 
 class OnDevice:
@@ -44,9 +52,17 @@ class OnDevice:
     def __dlpack__(self, **more: Any) -> object:
         self.asked.append(more)
         version = more.get("max_version")
-        return dlpack_capsule(
-            self.array, dtype("int16"), max_version=version, device=(self.device, 5)
-        )
+        capsule = samebytes.tensor(self.array).__dlpack__(max_version=version)
+        name = b"dltensor" if version is None else b"dltensor_versioned"
+        place = _pointer(capsule, name) + _DEVICES[version]
+        (ctypes.c_int32 * 2).from_address(place)[:] = [self.device, 5]
+        return capsule
+
+
+def _pointer(capsule: object, name: bytes) -> int:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(get(capsule, name))
 
 
 class WithAttribute:
@@ -56,16 +72,18 @@ class WithAttribute:
 
 
 @pytest.fixture
-def declared(monkeypatch: pytest.MonkeyPatch) -> Tables:
-    """The tables, with a plugin that claims a device and an attribute."""
-    spec = ProtocolSpec(
-        wraps=f"{__name__}:VpiTensor", dlpack_devices=(VPI,), attribute="__vpi_array__"
-    )
-    tables = Tables()
-    tables.add(PluginRecord("vpi", declared=Declarations(protocols=(spec,))))
-    monkeypatch.setattr(discovery, "tables", lambda: tables)
-    monkeypatch.setattr("samebytes._api.load_class", lambda *_: VpiTensor)
-    return tables
+def declared(site: Site) -> Site:
+    """A plugin that claims a device and an attribute."""
+    site.module("vpi_classes", _CLASSES)
+    site.plugin("vpi", _PLUGIN.format([_VPI]))
+    return site
+
+
+def error_of(site: Site, **fields: Any) -> str:
+    """The reason why another plugin that declares a protocol so is set aside, or ""."""
+    site.plugin("zulu", _PLUGIN.format([fields]))
+    (found,) = [one for one in samebytes.installed_plugins() if one.name == "zulu"]
+    return found.error
 
 
 @pytest.mark.usefixtures("declared")
@@ -81,20 +99,19 @@ def test_the_device_or_the_attribute_decides() -> None:
         samebytes.tensor(OnDevice(15))
 
 
-def test_two_plugins_cannot_claim_one_protocol(declared: Tables) -> None:
-    for spec in (
-        ProtocolSpec(wraps="m:C", dlpack_devices=(15, VPI)),
-        ProtocolSpec(wraps="m:C", attribute="__vpi_array__"),
-    ):
-        with pytest.raises(PluginConflictError, match="protocol"):
-            declared.add(PluginRecord("other", declared=Declarations(protocols=(spec,))))
-    assert set(declared.protocols) == {VPI, "__vpi_array__"}
+@pytest.mark.parametrize("fields", [{"dlpack_devices": (15, VPI)}, {"attribute": "__vpi_array__"}])
+def test_two_plugins_cannot_claim_one_protocol(declared: Site, fields: dict[str, Any]) -> None:
+    assert "it declares the protocol" in error_of(declared, wraps="m:C", **fields)
+    with pytest.raises(UnsupportedObjectError, match="WebGPU"):
+        samebytes.tensor(OnDevice(15))
+    wrapped: Any = samebytes.tensor(OnDevice())
+    assert wrapped[0] == "wrapped"
 
 
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"dlpack_devices": (2,)}, None),
+        ({"dlpack_devices": (VPI,)}, None),
         ({"attribute": "__x__"}, None),
         ({}, "neither"),
         ({"dlpack_devices": (1,)}, "above 1"),
@@ -104,9 +121,11 @@ def test_two_plugins_cannot_claim_one_protocol(declared: Tables) -> None:
         ({"wraps": "nothing", "attribute": "a"}, "wraps"),
     ],
 )
-def test_what_can_be_wrong_in_a_declaration(fields: dict[str, Any], problem: str | None) -> None:
-    found = problem_of_spec(ProtocolSpec(**{"wraps": "module:Class", **fields}))
-    assert found is None if problem is None else problem in (found or "")
+def test_what_can_be_wrong_in_a_declaration(
+    site: Site, fields: dict[str, Any], problem: str | None
+) -> None:
+    found = error_of(site, **{"wraps": "module:Class", **fields})
+    assert found == "" if problem is None else problem in found
 
 
 def test_device_memory_is_taken_by_dlpack() -> None:

@@ -96,7 +96,6 @@ def dlpack_capsule(
     *,
     max_version: tuple[int, int] | None = None,
     readonly: bool = False,
-    owner: object = None,
     copy: bool = False,
     device: tuple[int, int] = (DEVICE_CPU, 0),
 ) -> object:
@@ -111,8 +110,7 @@ def dlpack_capsule(
         dtype: what the elements are.
         max_version: as in `__dlpack__`.
         readonly: mark the capsule as read-only; it is so anyway if `array` is.
-        owner: held by the capsule as well, for an array that does not hold it.
-        copy: export a copy, which is the consumer's own; `readonly` and `owner` say nothing then.
+        copy: export a copy, which is the consumer's own; `readonly` says nothing then.
         device: (DLDeviceType, id) of dlpack.h. For memory that the CPU cannot read, `array` is one
             that was never read: its address alone counts.
 
@@ -126,7 +124,7 @@ def dlpack_capsule(
         )
     versioned = max_version is not None and max_version[0] >= 1
     if not copy:
-        array = _lent(array, versioned, readonly, owner)
+        array = _lent(array, versioned, readonly)
     if versioned:
         capsule = array.__dlpack__(max_version=(1, 0), copy=copy)
     else:
@@ -177,13 +175,11 @@ def lasting_export(
     """
     if dtype.numpy is None:
         return None
-    own = _lent(array, True, readonly, None).view()
+    own = _lent(array, True, readonly).view()
     return own.__dlpack__
 
 
-def _lent(
-    array: np.ndarray[Any, Any], versioned: bool, readonly: bool, owner: object
-) -> np.ndarray[Any, Any]:
+def _lent(array: np.ndarray[Any, Any], versioned: bool, readonly: bool) -> np.ndarray[Any, Any]:
     """`array` as the consumer may have it, on the same bytes."""
     writeable = array.flags.writeable
     readonly = readonly or not writeable
@@ -196,10 +192,8 @@ def _lent(
         array = _consumable(array, writable=False)
         interface = dict(array.__array_interface__)
         interface["data"] = interface["data"][0], False  # numpy refuses what it cannot mark
-        return pinned_array(interface, (owner, array))
+        return pinned_array(interface, array)
     array = _consumable(array, writable=not readonly)
-    if owner is not None:
-        array = pinned_array(array.__array_interface__, (owner, array))
     if readonly and writeable:
         array = array.view()
         array.flags.writeable = False
