@@ -173,7 +173,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
             [options.without] if options.without else [], strict=strict, may_miss=may_miss
         ),
         "fresh": trying.hardest,
-        "newer": lambda: [newer(strict=strict, may_miss=may_miss)],
+        "newer": lambda: [newer(strict=strict, may_miss=may_miss, quick=options.ci)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],
         "lint": lambda: [lint(), docs(), site_if_there(strict=strict)],
         "hardware": lambda: [suites.hardware(rest, strict=strict, may_miss=may_miss)],

@@ -17,7 +17,6 @@ import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -25,14 +24,11 @@ from statistics import median
 
 import networkx
 
-from devtools.workspace import ROOT
+from devtools.workspace import ROOT, source_files
 
 RECORD = ROOT / "devtools" / "counts.json"
 _CORE = "sdk/src/samebytes/_core"
 _PLUGINS = "sdk/src/samebytes/plugins.py"
-_CRYPTIC = frozenset({"What", "Whether", "Those", "Who", "Where"})
-_UNCLEAR = _CRYPTIC | {"Which", "How", "When", "That", "Why"}
-
 Figures = dict[str, float]
 
 
@@ -43,8 +39,7 @@ class Checkout:
         self.root = root
         self.texts = {
             path.relative_to(root).as_posix(): path.read_text("utf-8")
-            for path in sorted(root.rglob("*.py"))
-            if not _is_hidden(path.relative_to(root))
+            for path in sorted(source_files(".py", below=root))
         }
         projects = [*root.glob("*/pyproject.toml"), *root.glob("*/*/pyproject.toml")]
         self.distributions = sorted(
@@ -73,7 +68,7 @@ def count(root: Path) -> Figures:
     """Return every count of the checkout at `root`, in the order of the table."""
     checkout = Checkout(root)
     figures: Figures = {}
-    for counted in (core, interface, sizes, docstrings, import_circles, private_tests):
+    for counted in (core, interface, sizes, import_circles, private_tests):
         figures.update(counted(checkout))
     return figures
 
@@ -125,28 +120,6 @@ def sizes(checkout: Checkout) -> Figures:
         text for path, text in devtools.items() if not path.startswith("devtools/tests/")
     )
     return figures
-
-
-def docstrings(checkout: Checkout) -> Figures:
-    """Docstrings of modules, classes and functions in the source, and how many open cryptically.
-
-    The opening is the first word. The shorter list is What, Whether, Those, Who and Where; the
-    longer one has Which, How, When, That and Why besides.
-    """
-    openings = Counter(
-        word for text in checkout.source.values() for word in _docstring_openings(text)
-    )
-    total = openings.total()
-    few, many = (
-        sum(openings[word] for word in opening_words) for opening_words in (_CRYPTIC, _UNCLEAR)
-    )
-    return {
-        "docstrings": total,
-        "docstrings that open with What, Whether ... (5 words)": few,
-        "the same in %": round(100 * few / total, 1),
-        "docstrings that open with these or Which, How ... (10 words)": many,
-        "the same 10 words in %": round(100 * many / total, 1),
-    }
 
 
 def import_circles(checkout: Checkout) -> Figures:
@@ -220,14 +193,6 @@ def _parsed(text: str) -> ast.Module:
         return ast.parse(text)
     except SyntaxError:
         return ast.Module([], [])
-
-
-def _docstring_openings(text: str) -> Iterator[str]:
-    for node in ast.walk(_parsed(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            opening = re.match(r"\w+", ast.get_docstring(node) or "")
-            if ast.get_docstring(node):
-                yield opening.group() if opening else ""
 
 
 def _imported(text: str) -> Iterator[str]:

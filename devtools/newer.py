@@ -14,7 +14,7 @@ from pathlib import Path
 
 from devtools import pip
 from devtools.parts import development_parts, group_requirements
-from devtools.pytest_run import on, pytest_run
+from devtools.pytest_run import few, on, pytest_run
 from devtools.results import Result, not_run
 from devtools.workspace import CORE, DISTRIBUTIONS, CommandError, Distribution, must
 
@@ -24,19 +24,12 @@ SERIES = ((3, 14), (3, 13), NEWEST_PYAV_NEEDS)
 
 # What meets PyAV's frames: its backend, the mappers from it, and the demo, which decodes with it.
 _TESTED = ("samebytes-ffmpeg", "samebytes-mappers", "samebytes-demo")
-# What takes long and sees nothing of PyAV that the rest does not: the demo's models on devices, and
-# its ends on a full disk and without memory; and who holds a frame, on edges other than those of
-# software frames, where the same tests ask it: all that the kit runs in one process, since it does
-# the work of all of them for any one.
-_LEFT_OUT_FILES = tuple(f"demo/tests/test_{name}.py" for name in ("devices", "ending", "model"))
-_LEFT_OUT = (
-    "(test_hardware_conformance or test_ffmpeg_openvino)"
-    " and (drop_orders or exit_with_living_mappings or fork or lifetimes or nothing_stays)"
-)
 
 
-def newer(*, strict: bool, may_miss: Sequence[str]) -> Result:
+def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
     """The tests of what meets PyAV's frames, with the newest PyAV, on a newer Python.
+
+    A `quick` run has one of the parameters of each test, as that of the tests alone.
 
     It is `not run` where dev.py's own Python can have the newest PyAV, and where no newer Python
     is found.
@@ -64,8 +57,7 @@ def newer(*, strict: bool, may_miss: Sequence[str]) -> Result:
             [
                 *on(devices, strict=strict),
                 *("-p", "no:cacheprovider"),
-                *("-k", f"not ({_LEFT_OUT})"),
-                *(f"--ignore={file}" for file in _LEFT_OUT_FILES),
+                *(few() if quick else ()),
                 *(f"{d.folder}/tests" for d in _tested()),
             ],
             strict=strict,

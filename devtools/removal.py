@@ -5,18 +5,17 @@ The copy of .venv has the distributions of this repository for itself, and links
 have put there, so it costs neither time nor space. What pip removes is gone from the copy alone.
 """
 
-import os
 import re
 import shutil
 import tomllib
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from devtools.environment import why_left_out
 from devtools.pytest_run import few, on, pytest_run
 from devtools.results import Result
-from devtools.venv import PYTHON, VENV
+from devtools.venv import VENV, create_venv
 from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution, must
 
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
@@ -38,7 +37,6 @@ _TELLING = (
     " or (plugin and not declaring_is_light)"
 )
 
-# Hard links cannot leave a file system, so the copies lie beside .venv.
 _COPIES = ROOT / ".venv-without"
 
 
@@ -127,50 +125,31 @@ def _copy_of_venv(folder: Path) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
     try:
         link_venv(VENV, folder)
-        for script in (folder / "bin").iterdir():
-            _lead_to(folder, script)
         yield folder / "bin" / "python"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def link_venv(venv: Path, folder: Path) -> None:
-    """Make a copy of a venv, with a link to each package of others.
+    """Make a venv with a link to each package of others in another one, and copies of what is ours.
 
-    Those have tens of thousands of files, and nothing removes them. Ours are installed as editable:
-    few files, which the copy has as hard links, so that it can lose them.
+    Those of others have tens of thousands of files, and nothing removes them. Ours are installed as
+    editable: few files.
     """
-    (packages,) = venv.glob("lib/python3*/site-packages")
-    own = {venv / "bin", packages, *packages.parents}
-    folder.mkdir(parents=True)
-    for entry in venv.iterdir():
-        _link(entry, folder / entry.name, own)
-
-
-def _link(entry: Path, copy: Path, own: Set[Path]) -> None:
-    """Put into the copy what leads to `entry`; the folders in `own` it has for itself."""
-    if entry.is_symlink():
-        copy.symlink_to(entry.readlink())  # such as lib64 -> lib, within the venv
-    elif entry.is_file():
-        os.link(entry, copy)
-    elif entry in own:
-        copy.mkdir()
-        for inner in entry.iterdir():
-            _link(inner, copy / inner.name, own)
-    elif entry.name.startswith("samebytes"):
-        shutil.copytree(entry, copy, symlinks=True, copy_function=os.link)
-    else:
-        copy.symlink_to(entry)
-
-
-def _lead_to(folder: Path, script: Path) -> None:
-    """Make a console script start the copy's Python; a new file, since the old one is shared."""
-    old = b"#!" + str(PYTHON.parent).encode()
-    if script.is_symlink() or not script.is_file():
-        return
-    content = script.read_bytes()
-    if content.startswith(old):
-        mode = script.stat().st_mode
-        script.unlink()
-        script.write_bytes(b"#!" + str(folder / "bin").encode() + content.removeprefix(old))
-        script.chmod(mode)
+    create_venv(folder, with_pip=False)
+    (packages,), (copy,) = (each.glob("lib/python3*/site-packages") for each in (venv, folder))
+    for entry in packages.iterdir():
+        if "samebytes" in entry.name and entry.is_dir():
+            shutil.copytree(entry, copy / entry.name)
+        elif "samebytes" in entry.name:
+            shutil.copy(entry, copy)
+        else:
+            (copy / entry.name).symlink_to(entry)
+    for script in (venv / "bin").iterdir():
+        there = folder / "bin" / script.name
+        if not there.exists() and script.is_file():
+            shutil.copy(script, there)
+            # A script's first line names the Python of its venv.
+            content = there.read_bytes()
+            if content.startswith(b"#!"):
+                there.write_bytes(content.replace(bytes(venv), bytes(folder), 1))

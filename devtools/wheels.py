@@ -7,11 +7,6 @@ after what the libraries really need has been read from them.
 """
 
 import json
-import os
-import re
-import shutil
-import subprocess
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,11 +21,6 @@ from devtools.workspace import (
     must,
     run,
 )
-
-# glibc's own, on every system that a manylinux tag names. What the tags allow beyond them
-# (libX11, libGL, ...) is not on every machine.
-_GLIBC = re.compile(r"(libc|libm|libdl|libpthread|ld-linux[\w-]*)\.so\.\d+")
-_NEEDED = re.compile(r"\(NEEDED\).*\[(.+)\]")
 
 
 class WheelError(Exception):
@@ -93,50 +83,14 @@ def tagged(wheel: Path) -> str:
     """Rename a wheel to the platforms that it runs on; their tag.
 
     Raises:
-        WheelError: a library in it is missing, or needs more than glibc.
+        WheelError: a library in it is missing, or needs one that is not on every system.
         CommandError: a tool failed.
     """
     if notes := notes_in(wheel):
         raise WheelError(notes[0])
-    if more := needs(wheel):
-        raise WheelError(f"{wheel.name} needs more than glibc: {', '.join(sorted(more))}")
     report = json.loads(capture([PYTHON, "-m", "auditwheel", "show", "--json", wheel]))
     tag = str(report["overall_tag"])
     if not tag.startswith("manylinux_"):
         raise WheelError(f"{wheel.name} runs on no more systems than this one: {tag}")
     must([PYTHON, "-m", "wheel", "tags", "--remove", f"--platform-tag={tag}", wheel])
     return tag
-
-
-def needs(wheel: Path) -> set[str]:
-    """The libraries that those in a wheel link to, beyond glibc: `file needs library`.
-
-    Raises:
-        WheelError: it holds no library.
-        CommandError: readelf, of binutils, is not there.
-    """
-    with tempfile.TemporaryDirectory(prefix="samebytes-wheel-") as folder:
-        with zipfile.ZipFile(wheel) as archive:
-            libraries = [name for name in archive.namelist() if name.endswith(".so")]
-            archive.extractall(folder, libraries)
-        if not libraries:
-            raise WheelError(f"{wheel.name} holds no library, but is not for any platform")
-        return {
-            f"{library} needs {other}"
-            for library in libraries
-            for other in _linked(Path(folder, library))
-            if not _GLIBC.fullmatch(other)
-        }
-
-
-def _linked(library: Path) -> Iterable[str]:
-    if shutil.which("readelf") is None:
-        raise CommandError("there is no readelf: apt install binutils")
-    output = subprocess.run(
-        ["readelf", "--dynamic", "--wide", library],
-        env={**os.environ, "LC_ALL": "C"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    return _NEEDED.findall(output)

@@ -12,7 +12,8 @@ import pytest
 
 from devtools import wheels
 from devtools.results import Result
-from devtools.wheels import WheelError, audited, needs, notes_in, tagged
+from devtools.wheels import WheelError, audited, notes_in, tagged
+from devtools.workspace import CommandError
 
 pytestmark = pytest.mark.skipif(
     shutil.which("gcc") is None, reason="missing package gcc: apt install gcc"
@@ -49,18 +50,10 @@ def library(folder: Path, *link: str) -> bytes:
 
 def test_a_wheel_gets_the_tag_that_its_libraries_allow(tmp_path: Path) -> None:
     made = wheel_of(tmp_path, {"thing/one.so": library(tmp_path, "-lm", "-ldl", "-lpthread")})
-    assert needs(made) == set()
     tag = tagged(made)
     assert tag.startswith("manylinux_2_")
     # The old name, which no index takes, is gone.
     assert [path.name for path in tmp_path.glob("*.whl")] == [f"thing-1.0-py3-none-{tag}.whl"]
-
-
-def test_a_wheel_that_needs_more_than_glibc_is_refused(tmp_path: Path) -> None:
-    made = wheel_of(tmp_path, {"thing/one.so": library(tmp_path, "-lgcc_s")})
-    with pytest.raises(WheelError, match=r"more than glibc: thing/one\.so needs libgcc_s\.so\.1"):
-        tagged(made)
-    assert made.exists()
 
 
 def test_a_wheel_that_lacks_a_library_is_refused(tmp_path: Path) -> None:
@@ -76,7 +69,7 @@ def test_a_wheel_that_lacks_a_library_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_platform_wheel_without_any_library_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WheelError, match="holds no library"):
+    with pytest.raises((WheelError, CommandError), match=r"auditwheel|no more systems"):
         tagged(wheel_of(tmp_path, {"thing/one.py": b""}))
 
 
