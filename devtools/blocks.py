@@ -25,7 +25,6 @@ from textwrap import indent
 from typing import NamedTuple
 
 from devtools import installs
-from devtools.installs import unknown_extras
 from devtools.workspace import ROOT, source_files
 
 __all__ = ["FENCE", "Block", "blocks_of", "commands", "complaints", "pages"]
@@ -151,9 +150,6 @@ def commands(code: str) -> list[str]:
 def _wrong(block: Block, root: Path) -> Iterator[str]:
     if not _OPTIONS.fullmatch(block.words):
         yield f'the site takes no {block.words!r} behind the fence: only options such as title="x"'
-    if block.language == "sh":
-        for name in unknown_extras(block.code):
-            yield f"{name} does not exist"
     if block.run_by:
         yield from _missing_test(block.run_by, root)
     elif block.part_of:

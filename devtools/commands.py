@@ -2,6 +2,7 @@
 """The commands of dev.py and their options."""
 
 import argparse
+import dataclasses
 import os
 import signal
 import sys
@@ -13,9 +14,9 @@ from devtools import environment, error_page, release, removal, suites
 from devtools.costs import RECORD, costs
 from devtools.docs import docs
 from devtools.fresh import command as trying
+from devtools.lab.kernel import LabUnavailableError, MissingToolError
 from devtools.lab.machine import Size
 from devtools.lab.tests_in_lab import lab
-from devtools.lab.unavailable import LabUnavailableError, MissingToolError
 from devtools.lint import lint
 from devtools.newer import newer
 from devtools.results import Result, not_run, table
@@ -46,8 +47,9 @@ _TEST_FLAGS = {
     "ci": "what continuous integration runs: also --fresh and --newer",
 }
 _LAB_HELP = """\
-Runs the tests marked `dmabuf` in a QEMU guest, whose kernel makes DMA-BUFs. Arguments that are not
-listed go to pytest."""
+Runs the tests marked `dmabuf` in a QEMU guest, whose kernel makes DMA-BUFs, with so many MiB and
+CPUs, for so many seconds at most, and QEMU's -accel, such as kvm (tcg works everywhere). Arguments
+that are not listed go to pytest."""
 # Programs of the tests, which take their own arguments: the module, its software devices, and why.
 _PROGRAMS = {
     "bench": ("tests.bench", (), "measure, beside hand-written code, what samebytes costs"),
@@ -113,16 +115,9 @@ def _parser() -> argparse.ArgumentParser:
 
     why = "try real DMA-BUFs, in a virtual machine whose kernel makes them"
     in_lab = add("lab", _lab, why, takes_more=True, description=_LAB_HELP)
-    usual = Size()
-    for name, default, text in (
-        ("memory", usual.memory, "the guest's MiB"),
-        ("cpus", usual.cpus, "the guest's CPUs"),
-        ("timeout", usual.timeout, "seconds until it is stopped"),
-    ):
-        help_text = f"{text} (default {default})"
-        in_lab.add_argument(f"--{name}", type=_count, default=default, help=help_text)
-    accelerators = "QEMU's -accel, such as kvm (default tcg, which works everywhere)"
-    in_lab.add_argument("--accelerator", default="tcg", help=accelerators)
+    for field in dataclasses.fields(Size):
+        kind = type(field.default)
+        in_lab.add_argument(f"--{field.name}", type=kind, default=field.default)
     strict = "a skip for a missing package or device is a failure"
     in_lab.add_argument("--strict", action="store_true", help=strict)
 
@@ -284,8 +279,8 @@ def _errors(*_: object) -> int:
 def _lab(options: argparse.Namespace, rest: list[str]) -> int:
     began = time.monotonic()
     environment.prepare()
-    size = Size(options.memory, options.cpus, options.timeout)
-    result = lab(rest, strict=options.strict, size=size, accelerator=options.accelerator)
+    size = Size(options.memory, options.cpus, options.timeout, options.accelerator)
+    result = lab(rest, strict=options.strict, size=size)
     return _report([result], began)
 
 

@@ -137,14 +137,16 @@ def link_venv(venv: Path, folder: Path) -> None:
     editable: few files.
     """
     create_venv(folder, with_pip=False)
-    (packages,), (copy,) = (each.glob("lib/python3*/site-packages") for each in (venv, folder))
-    for entry in packages.iterdir():
-        if "samebytes" in entry.name and entry.is_dir():
-            shutil.copytree(entry, copy / entry.name)
-        elif "samebytes" in entry.name:
-            shutil.copy(entry, copy)
-        else:
-            (copy / entry.name).symlink_to(entry)
+    (packages,) = (path.relative_to(venv) for path in venv.glob("lib/python3*/site-packages"))
+    for place in (packages, Path("lib"), Path()):
+        for entry in (venv / place).iterdir():
+            copy = folder / place / entry.name
+            if "samebytes" in entry.name and entry.is_dir():
+                shutil.copytree(entry, copy)
+            elif "samebytes" in entry.name:
+                shutil.copy(entry, copy)
+            elif not copy.exists():
+                copy.symlink_to(entry)
     for script in (venv / "bin").iterdir():
         there = folder / "bin" / script.name
         if not there.exists() and script.is_file():

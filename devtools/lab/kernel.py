@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guest's kernel: Debian's package, fetched once, unpacked and never installed."""
+"""The guest's kernel: Debian's package, fetched once, unpacked and never installed.
+
+Nothing of the machine's settings changes: apt keeps its lists in a folder of ours. The mirror is
+the one that the machine is set up with.
+"""
 
 import hashlib
 import lzma
@@ -11,9 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.lab.archive import Archive
-from devtools.lab.tools import find_program
-from devtools.lab.unavailable import NoKernelError
+from devtools.debian import mirror
 from devtools.workspace import CommandError, capture
 
 SUITE = "bookworm-backports"
@@ -24,6 +26,17 @@ MODULES = ("9pnet_virtio", "9p", "overlay", "vgem", "vivid")
 
 # Their names change what a cached folder must hold, and so belong to its own name.
 _CONTENT = hashlib.sha256(repr(MODULES).encode()).hexdigest()[:8]
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+# Debian puts depmod and modprobe where an ordinary user's PATH does not lead.
+_ALSO = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+class LabUnavailableError(CommandError):
+    """The lab cannot run here; the message says what is missing."""
+
+
+class MissingToolError(LabUnavailableError):
+    """A program is missing that one command would install."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,18 @@ class Kernel:
     release: str
     image: Path
     modules: tuple[Path, ...]
+
+
+def find_program(name: str, *, package: str) -> Path:
+    """The path of a program.
+
+    Raises:
+        MissingToolError: nowhere; the message names the Debian package that has it.
+    """
+    found = shutil.which(name) or shutil.which(name, path=_ALSO)
+    if not found:
+        raise MissingToolError(f"{name} is missing: apt-get install {package}")
+    return Path(found)
 
 
 def cache_folder() -> Path:
@@ -45,27 +70,30 @@ def get_kernel(cache: Path | None = None) -> Kernel:
     """The newest kernel in the cache, else that of the archive.
 
     Raises:
-        NoKernelError: neither has one.
+        LabUnavailableError: neither has one: the archive is out of reach, or no longer has it.
         MissingToolError: it cannot be unpacked here.
     """
     cache = cache or cache_folder()
     cached = newest(folder.name.removesuffix(f"-{_CONTENT}") for folder in cache.glob("linux-*"))
-    if cached:
-        return _kernel(cache / f"{cached}-{_CONTENT}")
-    print(f"the lab's kernel is fetched from {SUITE}, once, into {cache}", flush=True)
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as folder:
-        work = Path(folder)
-        archive = Archive(SUITE, work)
-        package = newest(archive.names(PACKAGE))
-        if package is None:
-            raise NoKernelError(f"{SUITE} has no package {PACKAGE.pattern} any more")
-        made = _unpack(archive.download(package, work), work)
-        final = cache / f"{package}-{_CONTENT}"
-        # Renamed when complete: no run ever sees half a kernel, and the first of two wins.
-        if not final.exists():
-            made.rename(final)
-    return _kernel(final)
+    if not cached:
+        print(f"the lab's kernel is fetched from {SUITE}, once, into {cache}", flush=True)
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="fetch-", dir=cache) as folder:
+            work = Path(folder)
+            try:
+                package = _download(work)
+                made = _unpack(package, work)
+            except MissingToolError:
+                raise
+            except CommandError as error:
+                raise LabUnavailableError(f"the lab's kernel is Debian's: {error}") from error
+            cached = package.name.partition("_")[0]
+            # Renamed when complete: no run ever sees half a kernel, and the first of two wins.
+            if not (cache / f"{cached}-{_CONTENT}").exists():
+                made.rename(cache / f"{cached}-{_CONTENT}")
+    folder_ = cache / f"{cached}-{_CONTENT}"
+    modules = tuple(sorted((folder_ / "modules").iterdir()))
+    return Kernel((folder_ / "release").read_text(), folder_ / "vmlinuz", modules)
 
 
 def newest(packages: Iterable[str]) -> str | None:
@@ -74,45 +102,49 @@ def newest(packages: Iterable[str]) -> str | None:
     return max(found, key=lambda match: int(match[1]))[0] if found else None
 
 
-def _kernel(folder: Path) -> Kernel:
-    modules = tuple(sorted((folder / "modules").iterdir()))
-    return Kernel((folder / "release").read_text(), folder / "vmlinuz", modules)
+def _download(work: Path) -> Path:
+    """Fetch the newest kernel's package, whose signature apt checks; where it lies."""
+    for part in ("lists", "cache/archives"):
+        (work / part / "partial").mkdir(parents=True)
+    sources = work / "suite.list"
+    signed = f"[signed-by={_KEYRING}] " if _KEYRING.exists() else ""
+    sources.write_text(f"deb {signed}{mirror()} {SUITE} main\n")
+    options = [
+        f"--option=Dir::Etc::SourceList={sources}",
+        "--option=Dir::Etc::SourceParts=/dev/null",
+        f"--option=Dir::State::Lists={work / 'lists'}",
+        f"--option=Dir::Cache={work / 'cache'}",
+        # apt's own user may not read the caller's folders.
+        "--option=APT::Sandbox::User=root",
+        "--option=Acquire::Retries=2",
+    ]
+    capture(["apt-get", "update", *options, "--error-on=any"])
+    package = newest(capture(["apt-cache", "pkgnames", *options]).split())
+    if package is None:
+        raise LabUnavailableError(f"{SUITE} has no package {PACKAGE.pattern} any more")
+    capture(["apt-get", "download", *options, package], cwd=work)
+    (path,) = work.glob(f"{package}_*.deb")
+    return path
 
 
 def _unpack(package: Path, work: Path) -> Path:
     """Keep of a package what a boot needs: 12 MB of 106."""
     whole, kept = work / "whole", work / "kept"
     (kept / "modules").mkdir(parents=True)
-    dpkg = find_program("dpkg-deb", package="dpkg")
-    try:
-        capture([dpkg, "--extract", package, whole])
-        (image,) = (whole / "boot").glob("vmlinuz-*")
-        release = image.name.removeprefix("vmlinuz-")
-        for number, module in enumerate(_in_order_of_loading(whole, release)):
-            data = module.read_bytes()
-            if module.suffix == ".xz":
-                data = lzma.decompress(data)
-            name = module.name.removesuffix(".xz")
-            (kept / "modules" / f"{number:02d}-{name}").write_bytes(data)
-    except CommandError as error:
-        raise NoKernelError(f"{package.name} cannot be unpacked: {error}") from error
+    capture([find_program("dpkg-deb", package="dpkg"), "--extract", package, whole])
+    (image,) = (whole / "boot").glob("vmlinuz-*")
+    release = image.name.removeprefix("vmlinuz-")
+    capture([find_program("depmod", package="kmod"), "--basedir", whole, release])
+    show: list[str | Path] = [find_program("modprobe", package="kmod"), "--show-depends"]
+    show += ["--dirname", whole, "--set-version", release]
+    # "insmod PATH", or "builtin NAME"; each once, in the order of loading.
+    lines = [line.split() for name in MODULES for line in capture([*show, name]).splitlines()]
+    for number, path in enumerate(dict.fromkeys(w[1] for w in lines if w[0] == "insmod")):
+        module = Path(path)
+        data = module.read_bytes()
+        name = module.name.removesuffix(".xz")
+        written = lzma.decompress(data) if module.suffix == ".xz" else data
+        (kept / "modules" / f"{number:02d}-{name}").write_bytes(written)
     shutil.copy(image, kept / "vmlinuz")
     (kept / "release").write_text(release)
     return kept
-
-
-def _in_order_of_loading(whole: Path, release: str) -> list[Path]:
-    """The wanted modules and all that they depend on, each once."""
-    capture([find_program("depmod", package="kmod"), "--basedir", whole, release])
-    modprobe = find_program("modprobe", package="kmod")
-    paths: dict[Path, None] = {}
-    for name in MODULES:
-        places: list[str | Path] = ["--dirname", whole, "--set-version", release]
-        answer = capture([modprobe, "--show-depends", *places, name])
-        # "insmod PATH", or "builtin NAME".
-        paths |= {
-            Path(words[1]): None
-            for line in answer.splitlines()
-            if (words := line.split())[0] == "insmod"
-        }
-    return list(paths)

@@ -2,7 +2,9 @@
 """The QEMU guest: one boot, one job."""
 
 import os
+import platform
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.lab.initramfs import initramfs
-from devtools.lab.kernel import Kernel
-from devtools.lab.tools import Tools
+from devtools.lab.kernel import Kernel, LabUnavailableError, MissingToolError, find_program
 
+_INIT = Path(__file__).with_name("init.sh")
 # Where the guest sees the folder for results.
 RESULTS = Path("/run/samebytes-lab")
 SCRATCH = Path("/run/tmp")
@@ -26,12 +27,49 @@ _PASSED_ON_PREFIXES = ("LC_", "PYTHON", "SAMEBYTES_", "OCL_", "LIBVA_", "HYPOTHE
 
 
 @dataclass(frozen=True)
+class Tools:
+    """The paths of the programs."""
+
+    qemu: Path
+    busybox: Path
+
+
+def find_tools() -> Tools:
+    """Find QEMU and a busybox that needs no libraries.
+
+    Raises:
+        LabUnavailableError: they are missing, or this is not an x86-64 machine.
+    """
+    if platform.machine() != "x86_64":
+        raise LabUnavailableError(
+            f"the lab's guest runs this machine's own Python, and is for x86-64, "
+            f"not {platform.machine()}"
+        )
+    tools = Tools(
+        qemu=find_program("qemu-system-x86_64", package="qemu-system-x86"),
+        busybox=find_program("busybox", package="busybox-static"),
+    )
+    if needs_libraries(tools.busybox):
+        raise MissingToolError(
+            f"{tools.busybox} needs libraries, which the guest has not when it starts: "
+            "apt-get install busybox-static"
+        )
+    return tools
+
+
+def needs_libraries(program: Path) -> bool:
+    """True if a program is linked to libraries, by ldd, which fails for others."""
+    return not subprocess.run(["ldd", program], capture_output=True, check=False).returncode
+
+
+@dataclass(frozen=True)
 class Size:
-    """The limits of the guest: memory in MiB, CPUs, and seconds."""
+    """The limits of the guest: memory in MiB, CPUs, and seconds; and QEMU's -accel."""
 
     memory: int = 2048
     cpus: int = 1
     timeout: float = 900
+    accelerator: str = "tcg"
 
 
 @dataclass(frozen=True)
@@ -56,7 +94,6 @@ def boot(
     cwd: Path,
     environment: Mapping[str, str],
     size: Size,
-    accelerator: str = "tcg",
 ) -> Iterator[Ended]:
     """Run a command in a guest that sees the host's files; its output comes to this terminal.
 
@@ -72,7 +109,7 @@ def boot(
         initrd, console = work / "initrd", work / "console"
         initrd.write_bytes(initramfs(kernel, tools.busybox, files))
         command = [
-            *qemu_command(tools.qemu, size, accelerator),
+            *qemu_command(tools.qemu, size),
             *("-kernel", kernel.image, "-initrd", initrd, "-append", _KERNEL_LINE),
             *("-serial", f"file:{console}"),
             *_shared("host", Path("/"), "readonly=on,multidevs=remap"),
@@ -88,11 +125,35 @@ def boot(
         )
 
 
-def qemu_command(qemu: Path, size: Size, accelerator: str) -> list[str | Path]:
+def initramfs(kernel: Kernel, busybox: Path, folder: Path) -> bytes:
+    """Pack busybox, the modules and init.sh, laid out in a folder that is empty.
+
+    /dev/console comes with the kernel.
+    """
+    (folder / "bin").mkdir()
+    (folder / "modules").mkdir()
+    (folder / "bin" / "sh").symlink_to("busybox")
+    files = {"bin/busybox": busybox, "init": _INIT}
+    files |= {f"modules/{module.name}": module for module in kernel.modules}
+    for name, file in files.items():
+        shutil.copyfile(file, folder / name)
+        (folder / name).chmod(0o755)
+    # A folder comes before what lies in it.
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+    return subprocess.run(
+        [busybox, "cpio", "--create", "--format", "newc"],
+        cwd=folder,
+        input="".join(f"{name}\n" for name in names).encode(),
+        capture_output=True,
+        check=True,
+    ).stdout
+
+
+def qemu_command(qemu: Path, size: Size) -> list[str | Path]:
     """A machine without disk, network and display; its console is this terminal's output."""
     return [
         qemu,
-        *("-machine", "q35", "-accel", accelerator, "-cpu", "max"),
+        *("-machine", "q35", "-accel", size.accelerator, "-cpu", "max"),
         *("-m", str(size.memory), "-smp", str(size.cpus)),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-device", "virtio-serial-pci"),

@@ -8,8 +8,7 @@ from pathlib import Path
 from devtools import pytest_run
 from devtools.lab.buffers import live_buffers
 from devtools.lab.kernel import get_kernel
-from devtools.lab.machine import RESULTS, Ended, Size, boot
-from devtools.lab.tools import find_tools
+from devtools.lab.machine import RESULTS, Ended, Size, boot, find_tools
 from devtools.results import Result, summary
 from devtools.venv import PYTHON
 from devtools.workspace import ROOT, source_files
@@ -24,7 +23,6 @@ def lab(
     strict: bool,
     may_miss: Sequence[str] = (),
     size: Size | None = None,
-    accelerator: str = "tcg",
 ) -> Result:
     """Run the tests marked `dmabuf` in the guest; `arguments` go to pytest.
 
@@ -42,9 +40,8 @@ def lab(
     ]
     print(f"in a guest with Linux {kernel.release} $ {shlex.join(map(str, command))}", flush=True)
     with boot(
-        tools, kernel, command, cwd=ROOT, environment=pytest_run.ENVIRONMENT, size=size,
-        accelerator=accelerator,
-    ) as ended:  # fmt: skip
+        tools, kernel, command, cwd=ROOT, environment=pytest_run.ENVIRONMENT, size=size
+    ) as ended:
         return judged(ended, size)
 
 

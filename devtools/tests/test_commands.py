@@ -7,7 +7,7 @@ import pytest
 
 from devtools import commands
 from devtools.commands import _chosen_parts, _lab_where_it_can_be, _parser, _together
-from devtools.lab.unavailable import LabUnavailableError, MissingToolError, NoKernelError
+from devtools.lab.kernel import LabUnavailableError, MissingToolError
 from devtools.results import Result
 from devtools.suites import parts_together
 from devtools.workspace import ROOT
@@ -48,7 +48,7 @@ def test_the_tests_together_run_in_parts_unless_pytest_gets_arguments() -> None:
 
 
 @pytest.mark.parametrize("strict", [False, True])
-@pytest.mark.parametrize("kind", [MissingToolError, NoKernelError, LabUnavailableError])
+@pytest.mark.parametrize("kind", [MissingToolError, LabUnavailableError])
 def test_a_lab_that_cannot_be_had_is_loud(
     monkeypatch: pytest.MonkeyPatch, kind: type[LabUnavailableError], *, strict: bool
 ) -> None:

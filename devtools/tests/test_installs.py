@@ -3,7 +3,7 @@
 
 import pytest
 
-from devtools.installs import of_page, unknown_extras, unknown_folders
+from devtools.installs import of_page, unknown
 
 FENCED = "Text.\n\n```sh\napt install x\npip install {}\n```\n"
 
@@ -41,12 +41,11 @@ def test_lines_that_are_right(text: str) -> None:
     assert of_page("docs/how-to/a.md", text, published=False) == []
 
 
-def test_extras_that_do_not_exist() -> None:
-    line = 'pip install "samebytes[a,b]" samebytes-x[c]'
-    assert unknown_extras(line, {"samebytes": {"a"}, "samebytes-x": {"c"}}) == ["samebytes[b]"]
-    assert unknown_extras(line, {"samebytes": {"a", "b"}}) == ["samebytes-x[c]"]
-
-
-def test_folders_that_do_not_exist() -> None:
+def test_what_does_not_exist() -> None:
+    line = 'pip install "samebytes[a,b]" samebytes-x[c] samebytes-y'
+    known = {"samebytes": {"a"}, "samebytes-x": {"c"}, "samebytes-y": set()}
+    assert unknown(line, known) == ["samebytes[b]"]
+    assert unknown(line, {**known, "samebytes-x": set()}) == ["samebytes[b]", "samebytes-x[c]"]
+    assert unknown("samebytes-z", known) == ["samebytes-z"]
     line = './sdk "$S/backends/x[a,b]" ./y'
-    assert unknown_folders(line, {"sdk": set(), "backends/x": {"a"}}) == ["backends/x[b]", "y"]
+    assert unknown(line, {"sdk": set(), "backends/x": {"a"}}) == ["backends/x[b]", "y"]

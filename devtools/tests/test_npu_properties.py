@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference page of the NPU's properties is what the tables give."""
+"""The reference page of the NPU's properties has what the tables of the code have."""
+
+from typing import Any
 
 import pytest
+
+from devtools.workspace import ROOT
 
 intel_npu = pytest.importorskip(
     "samebytes_openvino.intel_npu",
@@ -9,10 +13,42 @@ intel_npu = pytest.importorskip(
 )
 pytest.importorskip("openvino", reason="missing package openvino: pip install openvino")
 
-from devtools.npu_properties import PAGE, page  # noqa: E402 - after what is skipped for
+PAGE = ROOT / "docs" / "reference" / "npu-properties.md"
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.read_text().splitlines()
+    if line.startswith("| ")
+]
 
 
-def test_the_page_is_up_to_date() -> None:
-    text = PAGE.read_text()
-    assert text == page(), "write it again: the command is in its first lines"
-    assert all(f"| {key}" in text for key in intel_npu.PROPERTIES)
+@pytest.mark.parametrize("row", intel_npu.PROPERTIES.values(), ids=lambda row: row.key)
+def test_a_property(row: Any) -> None:
+    name = f"{row.key} *" if row.differs else row.key
+    (cells,) = (cells for cells in ROWS if cells[0] == name)
+    _, native, kind, document, observed, description = cells
+    assert (native, kind, description) == (row.name, row.kind.name, row.description)
+    assert ("not listed" in observed) == (row.observed is not None and not row.listed)
+    for cell, stated in ((document, row.document), (observed, row.observed)):
+        if stated is None:
+            assert cell in ("-", "unsupported")
+        else:
+            assert cell.startswith(stated.access)
+            assert (stated.values or "") in cell
+            assert ("default" in cell) == (stated.default != "")
+
+
+@pytest.mark.parametrize("platform", intel_npu.PLATFORMS.values(), ids=lambda p: p.name)
+def test_a_platform(platform: Any) -> None:
+    (cells,) = (cells for cells in ROWS if cells[0] == platform.name)
+    assert cells[1] == ("" if platform.product == "unknown" else platform.product)
+    assert cells[3] == " or ".join(map(str, platform.total_tiles or ()))
+    for cell, numbers in (
+        (cells[2], platform.tiles),
+        (cells[4], platform.dma_engines),
+        (cells[5], platform.requests),
+    ):
+        assert cell == (f"{numbers['THROUGHPUT']} / {numbers['LATENCY']}" if numbers else "")
+
+
+def test_there_are_no_others() -> None:
+    assert len(ROWS) == len(intel_npu.PROPERTIES) + len(intel_npu.PLATFORMS) + 2

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from devtools.lab.initramfs import initramfs
 from devtools.lab.kernel import Kernel
+from devtools.lab.machine import initramfs
 
 
 def test_it_has_all_that_init_needs(tmp_path: Path) -> None:

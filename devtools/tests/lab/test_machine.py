@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from devtools.lab.kernel import Kernel
-from devtools.lab.machine import Size, boot, qemu_command
-from devtools.lab.tools import Tools
+from devtools.lab.machine import Size, Tools, boot, qemu_command
 
 # It finds the folder of results among its arguments, as the guest does by its tag.
 STAND_IN = """#!/bin/sh
@@ -98,7 +97,7 @@ def test_ctrl_c_ends_qemu(tools: Tools, tmp_path: Path) -> None:
 
 
 def test_size(tmp_path: Path) -> None:
-    words = list(map(str, qemu_command(tmp_path, Size(memory=512, cpus=3), "kvm")))
+    words = list(map(str, qemu_command(tmp_path, Size(memory=512, cpus=3, accelerator="kvm"))))
     for name, value in (("-m", "512"), ("-smp", "3"), ("-accel", "kvm")):
         assert words[words.index(name) + 1] == value
 
