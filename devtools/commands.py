@@ -67,6 +67,7 @@ _PROGRAMS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status of the process."""
+    began = time.monotonic()
     # So that SIGTERM, such as a time limit's, ends what was started as Ctrl-C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     parser = _parser()
@@ -74,14 +75,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if rest and not options.takes_more:
         parser.error(f"{options.command} does not know {' '.join(rest)}")
     try:
-        status: int = options.run(options, rest)
+        done: Sequence[Result] | int = options.run(options, rest)
     except CommandError as error:
         print(f"dev.py: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("dev.py: stopped", file=sys.stderr)
         return 128 + signal.SIGINT
-    return status
+    if isinstance(done, int):
+        return done
+    print("\n" + table(done, time.monotonic() - began), flush=True)
+    return 0 if all(result.ok for result in done) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
 
     def add(
         name: str,
-        function: Callable[[argparse.Namespace, list[str]], int],
+        function: Callable[[argparse.Namespace, list[str]], Sequence[Result] | int],
         why: str,
         *,
         takes_more: bool = False,
@@ -126,7 +130,11 @@ def _parser() -> argparse.ArgumentParser:
     why = "show what samebytes does; its arguments are those of `samebytes demo`"
     add("demo", _demo, why, takes_more=True, own_help=False)
     add("lint", _lint, "find what ruff, mypy and the rules of this repository complain of")
-    add("docs", _docs, "find dead links in the documents, and code in them that nothing runs")
+    add(
+        "docs",
+        lambda *_: [docs()],
+        "find dead links in the documents, and code in them that nothing runs",
+    )
     add("errors", _errors, "write docs/reference/errors.md, the list of error messages")
     why = "write the pages and plots of costs from a run's JSON"
     given = add("costs", _costs, why)
@@ -140,7 +148,9 @@ def _parser() -> argparse.ArgumentParser:
     add("release", _release, "the same, with a list of what to upload, and in which order")
     setup = add("setup", _setup, "install what the tests or the demo need, without running them")
     setup.add_argument("what", nargs="?", choices=("tests", "demo"), default="tests")
-    tried = add("fresh", _fresh, "try the set-ups on machines that have nothing yet")
+    tried = add(
+        "fresh", lambda o, _: trying.fresh(o), "try the set-ups on machines that have nothing yet"
+    )
     tried.description, tried.formatter_class = trying.HELP, argparse.RawDescriptionHelpFormatter
     trying.add_options(tried)
     return parser
@@ -153,8 +163,7 @@ def _count(text: str) -> int:
     return number
 
 
-def _test(options: argparse.Namespace, rest: list[str]) -> int:
-    began = time.monotonic()
+def _test(options: argparse.Namespace, rest: list[str]) -> Sequence[Result] | int:
     if options.part is None:
         environment.prepare_tests()
     strict = options.strict
@@ -184,7 +193,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> int:
         results = run_parts(
             names, options.jobs, [sys.executable, ROOT / "dev.py", *sys.argv[1:], "--part"]
         )
-    return _report([*environment.left_out(strict=strict), *results], began)
+    return [*environment.left_out(strict=strict), *results]
 
 
 def _results(name: str, part: Callable[[], Sequence[Result]]) -> Sequence[Result]:
@@ -232,20 +241,14 @@ def _lab_where_it_can_be(*, strict: bool, may_miss: Sequence[str]) -> Result:
         return not_run("lab", f"{error}; so tests on DMA-BUFs ran nowhere")
 
 
-def _report(results: Sequence[Result], began: float) -> int:
-    print("\n" + table(results, time.monotonic() - began), flush=True)
-    return 0 if all(result.ok for result in results) else 1
-
-
 def _demo(_: argparse.Namespace, rest: list[str]) -> int:
     environment.prepare_demo()
     return run([VENV / "bin" / "samebytes", "demo", *rest])
 
 
-def _lint(*_: object) -> int:
-    began = time.monotonic()
+def _lint(*_: object) -> list[Result]:
     environment.prepare()
-    return _report([lint()], began)
+    return [lint()]
 
 
 def _program(options: argparse.Namespace, rest: list[str]) -> int:
@@ -266,27 +269,15 @@ def _costs(options: argparse.Namespace, _: list[str]) -> int:
     return 0
 
 
-def _docs(*_: object) -> int:
-    began = time.monotonic()
-    return _report([docs()], began)
-
-
 def _errors(*_: object) -> int:
     error_page.write()
     return 0
 
 
-def _lab(options: argparse.Namespace, rest: list[str]) -> int:
-    began = time.monotonic()
+def _lab(options: argparse.Namespace, rest: list[str]) -> list[Result]:
     environment.prepare()
     size = Size(options.memory, options.cpus, options.timeout, options.accelerator)
-    result = lab(rest, strict=options.strict, size=size)
-    return _report([result], began)
-
-
-def _fresh(options: argparse.Namespace, _: list[str]) -> int:
-    began = time.monotonic()
-    return _report(trying.fresh(options), began)
+    return [lab(rest, strict=options.strict, size=size)]
 
 
 def _setup(options: argparse.Namespace, _: list[str]) -> int:
@@ -297,22 +288,19 @@ def _setup(options: argparse.Namespace, _: list[str]) -> int:
     return 0
 
 
-def _wheels(*_: object) -> int:
-    began = time.monotonic()
+def _wheels(*_: object) -> list[Result]:
     environment.prepare()
-    return _report([wheels(ROOT / "dist")], began)
+    return [wheels(ROOT / "dist")]
 
 
-def _release(*_: object) -> int:
-    began = time.monotonic()
+def _release(*_: object) -> list[Result]:
     environment.prepare()
-    return _report(release.release(ROOT / "dist"), began)
+    return release.release(ROOT / "dist")
 
 
-def _site(options: argparse.Namespace, _: list[str]) -> int:
-    began = time.monotonic()
+def _site(options: argparse.Namespace, _: list[str]) -> list[Result] | int:
     environment.prepare_site()
-    return serve(options.port) if options.serve else _report([site()], began)
+    return serve(options.port) if options.serve else [site()]
 
 
 def site_if_there(*, strict: bool) -> Result:
