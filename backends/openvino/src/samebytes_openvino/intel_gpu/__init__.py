@@ -17,7 +17,7 @@ from samebytes.plugins import lazy_exports
 if TYPE_CHECKING:
     from .._errors import ForeignMemoryError, OpenVINOError, PropertyError, RegionError
     from .._image._yuv import i420_inputs, nv12_inputs
-    from ._context import ClContext
+    from ._context import ClContext, ZeContext, ZeTensor
     from ._properties import FileDescriptor, SharedBufferHandle, VirtualAddressMemory
     from ._tensors import (
         ClBufferTensor,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         VASurfaceTensor,
     )
     from ._video_contexts import D3DContext, VAContext
-    from ._ze import ZeContext, ZeTensor
 
 __all__ = [
     "ClBufferTensor",
@@ -73,8 +72,8 @@ _HOME = {
     "VAContext": "._video_contexts",
     "VASurfaceTensor": "._tensors",
     "VirtualAddressMemory": "._properties",
-    "ZeContext": "._ze",
-    "ZeTensor": "._ze",
+    "ZeContext": "._context",
+    "ZeTensor": "._context",
     "i420_inputs": ".._image._yuv",
     "nv12_inputs": ".._image._yuv",
 }

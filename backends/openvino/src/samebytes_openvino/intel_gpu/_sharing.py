@@ -28,7 +28,7 @@ from .._remote._conversions import info_of, params_of
 from . import _opencl, _properties
 from ._checks import USM, check_object, handle_of, padded_size
 from ._context import ClContext
-from ._plans import Plan, buffer_plan, image_plan, usm_plan
+from ._creation import Plan, buffer_plan, image_plan, usm_plan
 from ._properties import VirtualAddressMemory
 from ._tensors import GpuTensor, array_over, host_memory
 

@@ -28,8 +28,7 @@ from .._remote._pins import pin
 from . import _opencl, _properties
 from ._checks import ZE, check_on_opencl, check_plane, handle_of
 from ._context import CONTEXTS, ClContext
-from ._creation import nv12_planes
-from ._plans import Plan
+from ._creation import Plan, nv12_planes
 from ._properties import buffer_in, kind_of, surface_in
 from ._tensors import (
     ClImage2DTensor,
