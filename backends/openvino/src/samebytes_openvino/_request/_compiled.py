@@ -236,7 +236,7 @@ def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:
     if not device.startswith("NPU"):
         return model
     # Not at the top: programs for other devices need none of it.
-    from ..intel_npu._checks import check_static
+    from ..intel_npu._models import check_static
 
     model = read_model(core, model)
     check_static(model)

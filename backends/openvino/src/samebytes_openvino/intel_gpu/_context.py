@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTEXTS", "ClContext", "ZeContext", "ZeTensor", "wrap"]
 
-
 # By what a context was made from: (cl_context, cl_device_id, queue or 0), or as VAContext says.
 CONTEXTS: ContextRegistry[ClContext] = ContextRegistry()
 

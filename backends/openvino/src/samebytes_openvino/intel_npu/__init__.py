@@ -17,9 +17,17 @@ from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
     from .._errors import OpenVINOError, PropertyError, RegionError
-    from ._checks import check_static
+    from ._arguments import FileDescriptor, MemType, TensorType
     from ._context import ZeroContext
-    from ._latency import Latency, LatencyReport, measure_latency
+    from ._models import (
+        Latency,
+        LatencyReport,
+        check_static,
+        get_states,
+        measure_latency,
+        reset_states,
+        set_states,
+    )
     from ._properties import (
         PLATFORMS,
         PROPERTIES,
@@ -35,16 +43,14 @@ if TYPE_CHECKING:
         set_properties,
         validate,
     )
-    from ._remote_properties import FileDescriptor, MemType, TensorType
-    from ._states import get_states, reset_states, set_states
     from ._tensor import ZeroBufferTensor, ZeroMemory
 
 _HOME = {
     "CompilationModeParams": "._properties",
-    "FileDescriptor": "._remote_properties",
-    "Latency": "._latency",
-    "LatencyReport": "._latency",
-    "MemType": "._remote_properties",
+    "FileDescriptor": "._arguments",
+    "Latency": "._models",
+    "LatencyReport": "._models",
+    "MemType": "._arguments",
     "NpuPropertyError": "._properties",
     "NpuPropertyWarning": "._properties",
     "OpenVINOError": ".._errors",
@@ -54,20 +60,20 @@ _HOME = {
     "Property": "._properties",
     "PropertyError": ".._errors",
     "RegionError": ".._errors",
-    "TensorType": "._remote_properties",
+    "TensorType": "._arguments",
     "Stated": "._properties",
     "ZeroBufferTensor": "._tensor",
     "ZeroContext": "._context",
     "ZeroMemory": "._tensor",
-    "check_static": "._checks",
+    "check_static": "._models",
     "find_property": "._properties",
     "get_properties": "._properties",
-    "get_states": "._states",
-    "measure_latency": "._latency",
+    "get_states": "._models",
+    "measure_latency": "._models",
     "platform": "._properties",
-    "reset_states": "._states",
+    "reset_states": "._models",
     "set_properties": "._properties",
-    "set_states": "._states",
+    "set_states": "._models",
     "validate": "._properties",
 }
 

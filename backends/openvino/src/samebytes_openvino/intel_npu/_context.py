@@ -20,9 +20,9 @@ from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor
 from .._remote._conversions import info_of, on_windows, params_of
 from .._remote._pins import pin, pin_memory, pinned
-from . import _checks
+from . import _arguments
+from ._arguments import FileDescriptor, MemType, TensorType, as_properties, ask
 from ._imports import HostMemory, Imported, Imports, holding, host_memory_of, mapped_file, tensor_in
-from ._remote_properties import FileDescriptor, MemType, TensorType, as_properties, ask
 from ._tensor import ZeroBufferTensor, ZeroMemory
 
 if TYPE_CHECKING:
@@ -160,12 +160,12 @@ class ZeroContext(RemoteContext):
         """
         self.check_open()
         info, element, extents = info_of(type, shape)
-        _checks.check_size(info, self.memory_size)
+        _arguments.check_size(info, self.memory_size)
         asked = ask(shared_buffer, mem_type, tensor_type)
         kind, use = asked.mem_type, asked.tensor_type
         if kind is MemType.MMAPED_FILE:
             return self._file_tensor(info, asked.shared)
-        nbytes, handle, readonly, keep = _checks.tensor_nbytes(info), None, False, None
+        nbytes, handle, readonly, keep = _arguments.tensor_nbytes(info), None, False, None
         if kind is MemType.SHARED_BUF:
             handle = self._shared_handle(asked.shared, nbytes)
             if use is not TensorType.INPUT and not beside_input:
@@ -174,9 +174,9 @@ class ZeroContext(RemoteContext):
             memory = host_memory_of(asked.shared)
             _check_writable(memory, use)
             memory.check_room(nbytes)
-            _checks.check_pages(memory.address, nbytes)
+            _arguments.check_pages(memory.address, nbytes)
             if memory.nbytes is None:
-                _checks.check_mapped(memory.address, nbytes, use is not TensorType.INPUT)
+                _arguments.check_mapped(memory.address, nbytes, use is not TensorType.INPUT)
             if use is not TensorType.INPUT and not beside_input:
                 self.check_pages_not_input(memory.address, nbytes)
             handle, readonly, keep = memory.address, memory.readonly, memory.keep
@@ -227,14 +227,14 @@ class ZeroContext(RemoteContext):
         """
         self.check_open()
         info, element, extents = info_of(type, shape)
-        _checks.check_size(info, self.memory_size)
+        _arguments.check_size(info, self.memory_size)
         with naming("RemoteContext.create_host_tensor"):
             native = self.native.create_host_tensor(element, extents)
         params: dict[str, int | str] = {
             **as_properties(MemType.L0_INTERNAL_BUF, TensorType.BINDED),
             "MEM_HANDLE": data_address(native.data),
         }
-        imported = Imported(native, params, _checks.tensor_nbytes(info))
+        imported = Imported(native, params, _arguments.tensor_nbytes(info))
         storage = holding((imported,))
         view = tensor_in(imported, storage, 0, info, False)
         return OpenVINOTensor.owned(view, OPENVINO, storage, info=info)
@@ -255,7 +255,9 @@ class ZeroContext(RemoteContext):
         self.check_open()
         asked = ask(shared_buffer, mem_type, None)
         if asked.mem_type is MemType.SHARED_BUF and not on_windows():
-            return ZeroMemory(self, self._import_fd(_checks.number_of(asked.shared), False), False)
+            return ZeroMemory(
+                self, self._import_fd(_arguments.number_of(asked.shared), False), False
+            )
         if asked.mem_type is not MemType.CPU_VA:
             raise PropertyError(
                 "MEM_TYPE", f"memory of type {asked.mem_type.name} has no size: use create_tensor()"
@@ -328,7 +330,7 @@ class ZeroContext(RemoteContext):
                 import of a page: it refuses a range that begins in one and ends behind it, and
                 gives the same one again, whatever it was made for.
         """
-        _checks.check_pages(address, nbytes)
+        _arguments.check_pages(address, nbytes)
         if writes:
             self.check_pages_not_input(address, nbytes)
         use = TensorType.INPUT if readonly else TensorType.BINDED
@@ -375,7 +377,7 @@ class ZeroContext(RemoteContext):
     def _import_fd(self, fd: int, readonly: bool) -> Imported:
         use = TensorType.INPUT if readonly else TensorType.BINDED
         properties = as_properties(MemType.SHARED_BUF, use, fd)
-        return self._import(_checks.memory_size(fd), properties)
+        return self._import(_arguments.memory_size(fd), properties)
 
     def _import(
         self,
@@ -395,15 +397,15 @@ class ZeroContext(RemoteContext):
             return self.native.create_tensor(element, extents, dict(properties))
 
     def _shared_handle(self, shared: Any, nbytes: int) -> int:
-        handle = _checks.number_of(shared)
+        handle = _arguments.number_of(shared)
         if on_windows():
-            _checks.check_handle(handle)
+            _arguments.check_handle(handle)
         else:
-            _checks.check_fd(handle, nbytes)
+            _arguments.check_fd(handle, nbytes)
         return handle
 
     def _file_tensor(self, info: TensorInfo, file: FileDescriptor) -> ZeroBufferTensor:
-        nbytes = _checks.tensor_nbytes(info)
+        nbytes = _arguments.tensor_nbytes(info)
         pages = mapped_file(file, nbytes)
         size = -(-nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
         properties = as_properties(MemType.CPU_VA, TensorType.INPUT, data_address(pages))

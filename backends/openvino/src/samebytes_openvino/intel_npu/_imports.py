@@ -25,7 +25,7 @@ from samebytes.plugins import ImportCache, array_in, data_address, file_identity
 from .._errors import PropertyError
 from .._host._layout import carried_tensor, memory_of
 from .._host._pinned import PinnedTensor
-from ._remote_properties import FileDescriptor, TensorType
+from ._arguments import FileDescriptor, TensorType
 
 __all__ = [
     "HostMemory",

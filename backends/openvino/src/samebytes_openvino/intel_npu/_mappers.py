@@ -28,10 +28,9 @@ from .._errors import RegionError
 from .._host._layout import element_type
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
-from ._checks import tensor_nbytes
+from ._arguments import TensorType, tensor_nbytes
 from ._context import ZeroContext, image_shape
 from ._imports import Imported, Pages, holding, merged, tensor_in, whole_pages
-from ._remote_properties import TensorType
 from ._tensor import REGION, ZeroBufferTensor, check_copyable, host_memory, may_be_region
 
 __all__ = [

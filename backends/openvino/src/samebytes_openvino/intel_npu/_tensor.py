@@ -19,9 +19,9 @@ from .._host._tensor import array_of
 from .._remote._context import RemoteContext, RemoteTensor
 from .._remote._conversions import as_tensor, info_of, on_windows
 from .._remote._pins import pin, pinned
-from . import _checks
+from . import _arguments
+from ._arguments import MemType, TensorType
 from ._imports import Imported, holding, tensor_in
-from ._remote_properties import MemType, TensorType
 
 __all__ = [
     "REGION",
@@ -205,7 +205,7 @@ def host_memory(tensor: ZeroBufferTensor) -> Storage:
         )
     return Storage(
         address=address,
-        nbytes=_checks.tensor_nbytes(tensor.info),
+        nbytes=_arguments.tensor_nbytes(tensor.info),
         keep=tensor.storage,
         # The memory ends with the native object, which its own storage must not hold.
         holds=tensor.native,
@@ -264,8 +264,8 @@ class ZeroMemory:
             UnknownNameError: no such element type.
         """
         info, _, _ = info_of(type, shape)
-        _checks.check_size(info, self.nbytes)
-        nbytes = _checks.tensor_nbytes(info)
+        _arguments.check_size(info, self.nbytes)
+        nbytes = _arguments.tensor_nbytes(info)
         if offset < 0 or offset + nbytes > self.nbytes:
             raise PropertyError(
                 "offset",

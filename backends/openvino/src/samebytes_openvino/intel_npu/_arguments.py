@@ -1,28 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of memory of `ZeroContext.create_tensor`, and OpenVINO's map of properties for each.
+"""The arguments of `ZeroContext.create_tensor`: kinds of memory, properties, and checks.
 
 The keys are those of openvino/runtime/intel_npu/remote_properties.hpp; the maps are those that
 the wrapper class of openvino/runtime/intel_npu/level_zero/level_zero.hpp builds.
+
+Memory is checked before it goes to the plugin: Intel's Linux driver imports a DMA-BUF whatever its
+size is, so that an inference would write beyond its end. Other mistakes are refused late, with
+messages that do not name the property.
 """
 
 from __future__ import annotations
 
 import ctypes
 import enum
+import mmap
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any, TypeVar
 
 import numpy as np
 
-from samebytes import Fd, Tensor
-from samebytes.errors import UnknownNameError
+from samebytes import Fd, Tensor, TensorInfo, plugins
+from samebytes.errors import ClosedError, LayoutError, UnknownNameError, UnsupportedObjectError
+from samebytes.plugins import is_mapped
 
 from .._errors import PropertyError
+from .._host._layout import packed_nbytes
 from .._remote._conversions import on_windows, pointer
 
-__all__ = ["Asked", "FileDescriptor", "MemType", "TensorType", "as_properties", "ask"]
+__all__ = [
+    "Asked",
+    "FileDescriptor",
+    "MemType",
+    "TensorType",
+    "as_properties",
+    "ask",
+    "check_fd",
+    "check_handle",
+    "check_mapped",
+    "check_pages",
+    "check_size",
+    "memory_size",
+    "number_of",
+    "tensor_nbytes",
+]
 
 E = TypeVar("E", bound=enum.Enum)
 
@@ -167,3 +190,122 @@ class FileDescriptor:
 
     path: str | os.PathLike[str]
     offset: int = 0
+
+
+def tensor_nbytes(info: TensorInfo) -> int:
+    """The bytes of a dense tensor, as OpenVINO counts them."""
+    return packed_nbytes(info.dtype, info.size) if info.dtype.packed else info.nbytes
+
+
+def check_size(info: TensorInfo, available: int) -> None:
+    """Raise unless a tensor is dense, not empty, and fits into the memory of the device.
+
+    Raises:
+        PropertyError: for the property "shape".
+    """
+    if not info.is_contiguous:
+        raise PropertyError(
+            "shape", f"strides {info.strides}: the NPU plugin takes dense tensors only"
+        )
+    if info.size == 0:
+        raise PropertyError("shape", f"{list(info.shape)} is empty, which the NPU plugin refuses")
+    nbytes = tensor_nbytes(info)
+    if nbytes > available:
+        raise PropertyError(
+            "shape", f"{info} has {nbytes} bytes, but the NPU memory has {available}"
+        )
+
+
+def number_of(shared: Any) -> int:
+    """The number of a descriptor, or the value of an NT handle.
+
+    Raises:
+        UnsupportedObjectError: it is neither a number nor has it fileno().
+        PropertyError: its fileno() says that it was closed.
+    """
+    if on_windows() and isinstance(shared, ctypes.c_void_p):
+        return shared.value or 0
+    fileno = getattr(shared, "fileno", None)
+    try:
+        if isinstance(shared, bool):
+            raise TypeError
+        return index(shared if fileno is None else fileno())
+    except TypeError:
+        raise UnsupportedObjectError(
+            "MEM_HANDLE: shared memory must be a file descriptor (an int, a samebytes.Fd or an "
+            f"object with fileno()) or an NT handle, not a {type(shared).__name__}"
+        ) from None
+    except (ClosedError, ValueError, OSError) as error:
+        raise PropertyError("MEM_HANDLE", f"it was closed, or has no descriptor: {error}") from None
+
+
+def check_handle(handle: int) -> None:
+    """Raise PropertyError if an NT handle is null."""
+    if handle <= 0:
+        raise PropertyError("MEM_HANDLE", "this NT handle is null")
+
+
+def check_fd(fd: int, nbytes: int) -> None:
+    """Raise PropertyError unless a tensor of that size can lie behind the descriptor."""
+    size = memory_size(fd)
+    if size < nbytes:
+        raise PropertyError(
+            "MEM_HANDLE",
+            f"the memory of file descriptor {fd} has {size} bytes, but the tensor has {nbytes}",
+        )
+
+
+def memory_size(fd: int) -> int:
+    """The bytes of the memory behind a descriptor.
+
+    Raises:
+        PropertyError: it is not open, or nothing that can be mapped.
+    """
+    if fd <= 0:
+        what = "standard input" if fd == 0 else "no descriptor"
+        raise PropertyError("MEM_HANDLE", f"file descriptor {fd} is {what}")
+    try:
+        size = plugins.memory_size(fd)
+    except LayoutError as error:
+        raise PropertyError("MEM_HANDLE", str(error)) from None
+    if not on_windows():
+        _check_readable(fd)
+    return size
+
+
+def check_pages(address: int, nbytes: int) -> None:
+    """Raise PropertyError unless memory of the CPU is whole pages."""
+    page = mmap.PAGESIZE
+    if address == 0:
+        raise PropertyError("MEM_HANDLE", "this pointer is null")
+    if not 0 < address < 1 << 64:
+        raise PropertyError("MEM_HANDLE", f"{address:#x} is not an address")
+    if address % page:
+        raise PropertyError(
+            "MEM_HANDLE",
+            f"{address:#x} is not a multiple of the page size {page}: the NPU imports whole pages. "
+            'samebytes.context("cpu").allocate() gives memory on its own pages',
+        )
+    if nbytes % page:
+        padded = -(-nbytes // page) * page
+        raise PropertyError(
+            "MEM_HANDLE",
+            f"{nbytes} bytes are not a multiple of the page size {page}: the NPU imports whole "
+            f"pages. Import a buffer of {padded} bytes with import_memory(), and take a tensor of "
+            "it",
+        )
+
+
+def check_mapped(address: int, nbytes: int, writes: bool) -> None:
+    """Raise PropertyError unless this process has memory there, which the device may use."""
+    if not is_mapped(address, nbytes, writable=writes):
+        raise PropertyError(
+            "MEM_HANDLE", f"no {nbytes} bytes of memory of this process are at {address:#x}"
+        )
+
+
+def _check_readable(fd: int) -> None:
+    import fcntl
+
+    if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_WRONLY:
+        raise PropertyError("MEM_HANDLE", f"file descriptor {fd} was opened for writing only")
