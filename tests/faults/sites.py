@@ -47,8 +47,8 @@ SITES: dict[str, tuple[str, ...]] = {
         f"{_CL}._external:import_dma_buf",
         f"{_ZE}._usm:allocate",
         f"{_OV}._request._queue:InferQueue._take",
-        f"{_OV}._remote._leases:Leases.lend",
-        f"{_OV}._remote._pins:pin",
+        f"{_OV}._remote._lifetimes:Leases.lend",
+        f"{_OV}._remote._lifetimes:pin",
         f"{_AV}._owned:acquired",
     ),
     "release": (
@@ -67,8 +67,8 @@ SITES: dict[str, tuple[str, ...]] = {
         f"{_ZE}._allocation:Allocation._release",
         f"{_OV}._request._queue:InferQueue._give_back",
         f"{_OV}._request._inference:Inference.wait",
-        f"{_OV}._remote._leases:Lease._end",
-        f"{_OV}._remote._pins:_end",
+        f"{_OV}._remote._lifetimes:Lease._end",
+        f"{_OV}._remote._lifetimes:_end",
     ),
     "hand over": (
         f"{_OWNER}.handles:Fd.detach",

@@ -20,7 +20,7 @@ from samebytes import metadata
 from samebytes.errors import ClosedError, ElementError, NegotiationError, ParameterError
 from samebytes.testing import missing_device
 from samebytes_openvino import OpenVINOInfer
-from samebytes_openvino._elements._runners import Batch, Batches
+from samebytes_openvino._elements._requests import Batch, Batches
 
 
 @pytest.fixture(params=["CPU", "GPU", "NPU"])

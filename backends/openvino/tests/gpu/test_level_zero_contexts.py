@@ -103,7 +103,7 @@ def devices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(_core, "gpu_device", lambda name: Device("GPU", name))
     monkeypatch.setattr("samebytes_openvino.intel_gpu._context.core_of", lambda core: core)
     # Uses of OpenVINO's own objects are counted, and of no recording.
-    monkeypatch.setattr("samebytes_openvino._remote._pins._anchored", lambda *_: None)
+    monkeypatch.setattr("samebytes_openvino._remote._lifetimes._anchored", lambda *_: None)
     yield
     gc.collect()
 

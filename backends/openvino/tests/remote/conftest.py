@@ -20,7 +20,7 @@ from samebytes.plugins import sweep_loans
 from samebytes.testing import missing_device
 from samebytes_openvino import compile_model
 from samebytes_openvino._host._pinned import waiting
-from samebytes_openvino._remote import _pins
+from samebytes_openvino._remote import _lifetimes
 from samebytes_openvino._remote._context import native_in
 
 from .models import DEVICES, adding_one
@@ -85,7 +85,7 @@ def lent_native() -> Callable[[Any], Any]:
 @pytest.fixture
 def living_pins() -> Callable[[], int]:
     """The number of natives whose memory is kept for them."""
-    return lambda: len(_pins._pins)
+    return lambda: len(_lifetimes._pins)
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ import pytest
 import samebytes
 from samebytes import Storage
 from samebytes.plugins import sweep_loans
-from samebytes_openvino._remote import _pins
+from samebytes_openvino._remote import _lifetimes
 from samebytes_openvino._remote._conversions import as_tensor
 
 from .models import N
@@ -107,7 +107,7 @@ def test_an_end_that_was_interrupted_is_made_up_for(
     class Other:
         pass
 
-    monkeypatch.setattr(_pins, "_ended", lambda _: None)
+    monkeypatch.setattr(_lifetimes, "_ended", lambda _: None)
     guard, array = guarded(7)
     native = made_over(remote, array)
     users, number = [region_of(remote, native)], id(native)
@@ -115,11 +115,11 @@ def test_an_end_that_was_interrupted_is_made_up_for(
     gc.collect()
     monkeypatch.undo()
     other = Other()
-    left = _pins._pins.pop(number)
+    left = _lifetimes._pins.pop(number)
     left.number = id(other)
-    _pins._pins[id(other)] = left
+    _lifetimes._pins[id(other)] = left
     del left
-    _pins.pin(other, Storage())
+    _lifetimes.pin(other, Storage())
     assert_kept_for(remote, users, guard)
 
 

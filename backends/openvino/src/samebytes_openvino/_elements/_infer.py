@@ -28,9 +28,8 @@ from .._image._request import ImageRequest, Quality, Resize
 from .._models._families import Family
 from .._models._reading import Reading
 from .._request._outputs import WHOLE, outputs_of_item
-from ._compiling import Models
+from ._requests import Batch, Batches, Models, Request, Runners, bound, failed
 from ._results import Results, check_signature
-from ._runners import Batch, Batches, Request, Runners, bound, failed
 from ._second_stage import SecondStage, Wanted
 
 __all__ = ["OpenVINOInfer"]

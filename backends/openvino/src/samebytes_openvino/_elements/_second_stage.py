@@ -17,8 +17,8 @@ from .._image._model import PartsRequest
 from .._models._detections import Box
 from .._request._outputs import outputs_of_item
 from .._request._request import InferRequest
+from ._requests import Runners
 from ._results import Results
-from ._runners import Runners
 
 __all__ = ["SecondStage", "Wanted"]
 

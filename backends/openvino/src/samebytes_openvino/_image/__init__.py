@@ -3,5 +3,5 @@
 
 `_planner` chooses the memory, `_build` adds what converts the planes (`_pixels`), and `_geometry`
 has the crop, the letterbox and the turn by a frame's rotation. Of a batch, the items are several
-frames (`_batch`) or parts of one (`_parts`).
+frames or parts of one (`_batches`).
 """

@@ -14,10 +14,9 @@ from samebytes.plugins import KeyLocks, Lock
 
 from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel, compile_model
-from ._batch import identity, joined
+from ._batches import Parts, build_parts, identity, joined
 from ._build import Built, Source, build
 from ._model_input import Target
-from ._parts import Parts, build_parts
 
 __all__ = ["Known", "Plan", "Plans", "kind_of"]
 

@@ -25,6 +25,7 @@ from samebytes.plugins import Refused, plane_resizer
 from .._core import default_core
 from .._remote._context import RemoteContext
 from .._request._outputs import WHOLE
+from ._batches import Parts
 from ._build import Memory, Source
 from ._frames import (
     Meaning,
@@ -49,7 +50,6 @@ from ._geometry import (
     transform_of,
 )
 from ._model_input import COLORS, Target, input_size_of, is_of_open_size, layout_of_input, read
-from ._parts import Parts
 from ._pixels import MATRICES, RANGES, ColorMatrix, ColorRange, components_of, without_subsampling
 from ._plan import Known, Plan, Plans, kind_of
 from ._request import Quality, Resize

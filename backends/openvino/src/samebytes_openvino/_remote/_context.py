@@ -16,13 +16,13 @@ from samebytes.errors import DeviceMismatchError, UnsupportedObjectError
 from .._host._layout import from_element_type
 from .._probe import check_for_devices
 from ._conversions import params_of
-from ._leases import Leases, native_of
+from ._lifetimes import Leases, native_of
 
 if TYPE_CHECKING:
     from typing import Self
 
     from .._request._compiled import CompiledModel
-    from ._leases import Leftovers
+    from ._lifetimes import Leftovers
 
 __all__ = [
     "RemoteContext",
@@ -103,7 +103,7 @@ class RemoteTensor(Tensor):
 
     @property
     def _lent_native(self) -> Any:
-        """`native` for this package, which uses it while the tensor lives: see `_leases`."""
+        """`native` for this package, which uses it while the tensor lives: see `_lifetimes`."""
         return native_of(self._held_native)
 
     @property

@@ -20,8 +20,7 @@ from .._errors import REPORTING_BUSY, check_busy, last_line
 from .._host._layout import element_type
 from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor, native_in
-from .._remote._leases import Leftovers
-from .._remote._pins import pin
+from .._remote._lifetimes import Leftovers, pin
 from ._binding import Binding, Bound, HostPlacement, InPlace, PlacementRules, check_batch
 from ._compiled import CompiledModel, context_of
 from ._placing import Placer, dense_input, place_batch

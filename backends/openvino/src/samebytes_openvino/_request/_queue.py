@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Lock
 
-from ._callbacks import in_callback
+from ._inference import in_callback
 from ._ports import as_index
 from ._request import InferRequest
 

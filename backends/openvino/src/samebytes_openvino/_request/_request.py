@@ -11,9 +11,8 @@ from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
 from ._binding import Binding, HostPlacement
 from ._bindings import Bindings, bindings_of
-from ._callbacks import in_callback
 from ._compiled import new_request
-from ._inference import Inference
+from ._inference import Inference, in_callback
 from ._outputs import Loans, OutputFrame
 from ._placing import with_padding
 from ._ports import (

@@ -22,7 +22,7 @@ from samebytes.plugins import native_pointer
 
 from .._errors import ForeignMemoryError, PropertyError, RegionError
 from .._host._layout import packed_nbytes
-from .._remote._pins import pinned
+from .._remote._lifetimes import pinned
 from . import _opencl
 from . import _opencl_abi as cl
 from ._properties import ALIGNMENT

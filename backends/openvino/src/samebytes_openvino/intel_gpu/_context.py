@@ -23,7 +23,7 @@ from .. import _core
 from .._core import core_of
 from .._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._conversions import params_of
-from .._remote._pins import pin
+from .._remote._lifetimes import pin
 from . import _opencl, _properties
 from ._checks import ON_LEVEL_ZERO, USM, ZE, check_object, check_on_opencl, handle_of
 from ._creation import Plan, TensorMaker, cpu_va_plan, file_plan, nhwc

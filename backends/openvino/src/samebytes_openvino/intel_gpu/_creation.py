@@ -22,7 +22,7 @@ from samebytes.plugins import NativeStorage, is_mapped
 from .._errors import ForeignMemoryError, PropertyError, naming
 from .._remote._context import RemoteContext, layout_of
 from .._remote._conversions import info_of, params_of
-from .._remote._pins import pin, pin_memory, pinned
+from .._remote._lifetimes import pin, pin_memory, pinned
 from . import _opencl, _properties
 from . import _opencl_abi as cl
 from ._checks import (

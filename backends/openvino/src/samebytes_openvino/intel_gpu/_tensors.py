@@ -15,7 +15,7 @@ from samebytes.plugins import read_slot
 
 from .._remote._context import RemoteTensor, layout_of
 from .._remote._conversions import on_windows
-from .._remote._leases import Lease, Leftovers, native_of
+from .._remote._lifetimes import Lease, Leftovers, native_of
 from . import _opencl
 from ._checks import IMAGES, USM, check_whole, cl_context_of
 

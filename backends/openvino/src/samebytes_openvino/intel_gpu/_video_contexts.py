@@ -24,7 +24,7 @@ from .. import _core
 from .._core import core_of
 from .._errors import OpenVINOError, PropertyError, naming
 from .._remote._conversions import info_of, params_of
-from .._remote._pins import pin
+from .._remote._lifetimes import pin
 from . import _opencl, _properties
 from ._checks import ZE, check_on_opencl, check_plane, handle_of
 from ._context import CONTEXTS, ClContext

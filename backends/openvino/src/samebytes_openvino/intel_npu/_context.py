@@ -19,7 +19,7 @@ from .._errors import PropertyError, naming
 from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor
 from .._remote._conversions import info_of, on_windows, params_of
-from .._remote._pins import pin, pin_memory, pinned
+from .._remote._lifetimes import pin, pin_memory, pinned
 from . import _arguments
 from ._arguments import FileDescriptor, MemType, TensorType, as_properties, ask
 from ._imports import HostMemory, Imported, Imports, holding, host_memory_of, mapped_file, tensor_in

@@ -18,7 +18,7 @@ from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from .._remote._context import RemoteContext, RemoteTensor
 from .._remote._conversions import as_tensor, info_of, on_windows
-from .._remote._pins import pin, pinned
+from .._remote._lifetimes import pin, pinned
 from . import _arguments
 from ._arguments import MemType, TensorType
 from ._imports import Imported, holding, tensor_in
