@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import av
 import numpy as np
+import pytest
 
 from samebytes import ImageInfo, TensorInfo
 from samebytes.testing import (
@@ -19,8 +20,6 @@ from samebytes.testing import (
     PluginSuite,
     TensorSuite,
 )
-from samebytes_ffmpeg._loans import held_count
-from samebytes_ffmpeg._reference import references_held
 
 Array = np.ndarray[Any, Any]
 
@@ -36,9 +35,10 @@ class FFmpegMemory(Memory):
     readonly_enforced = False
     allocates_frames = True
     natives_hold = False  # FFmpeg counts who holds a buffer
+    counters: ClassVar[dict[str, Callable[[], int]]] = {}
 
     def native_counts(self) -> dict[str, int]:
-        return {"references": references_held(), "lent buffers": held_count()}
+        return {name: count() for name, count in self.counters.items()}
 
     def make_frame(self, image: ImageInfo) -> Any:
         return av.VideoFrame(image.width, image.height, NAMES[str(image.format)])
@@ -54,6 +54,12 @@ class FFmpegMemory(Memory):
             )
             for plane, layout in zip(native.planes, image.plane_layouts(), strict=True)
         )
+
+
+@pytest.fixture(autouse=True)
+def counters(references: Callable[[], int], lent: Callable[[], int]) -> None:
+    """The suites find leaks by these."""
+    FFmpegMemory.counters = {"references": references, "lent buffers": lent}
 
 
 class LentMemory(FFmpegMemory):

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,25 @@ def test_a_file_says_how_many_frames_there_are(ending: str, clip: Path, tmp_path
     for count, parameters in expected.items():
         with el.Pipeline(FFmpegSource(made, **parameters)).start(threads=0) as out:
             assert str(out.progress().frames_expected) == count
+
+
+def test_what_waits_for_a_silent_camera_ends_with_the_run(clip: Path, tmp_path: Path) -> None:
+    """Not only after its time-out: no thread and no connection is left."""
+    sent = tmp_path / "sent.ts"
+    el.Pipeline(FFmpegSource(clip), el.create("ffmpeg.sink", sent)).run()
+    before = set(threading.enumerate())
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as camera:
+        accepted = camera.submit(server.accept)
+        camera.submit(lambda: accepted.result()[0].sendall(sent.read_bytes()))
+        url = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        source = FFmpegSource(url, live=True, timeout=600, options={"analyzeduration": "100000"})
+        with el.Pipeline(source).start(queue=100) as out:
+            next(out)
+            time.sleep(0.1)  # it has read all that there is, and waits
+        with accepted.result()[0] as connection:
+            connection.settimeout(20)
+            with suppress(ConnectionResetError):
+                assert not connection.recv(1)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(20)
+        assert not thread.is_alive()

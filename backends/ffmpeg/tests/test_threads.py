@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -13,15 +12,9 @@ from typing import Any
 
 import av
 import numpy as np
-import pytest
 
 import samebytes as sb
 from samebytes.testing import run_program
-from samebytes_ffmpeg import _reference
-from samebytes_ffmpeg._avutil import PYAV
-from samebytes_ffmpeg._loans import held_count, sweep
-from samebytes_ffmpeg._pyav import frame_address
-from samebytes_ffmpeg._reference import _own, own_reference, references_held, writable_at
 
 
 def _together(work: Callable[[int], None], threads: int = 8) -> None:
@@ -36,8 +29,8 @@ def _together(work: Callable[[int], None], threads: int = 8) -> None:
             done.result()
 
 
-def test_mapping_to_the_cpu() -> None:
-    before = references_held()
+def test_mapping_to_the_cpu(references: Callable[[], int]) -> None:
+    before = references()
 
     def work(number: int) -> None:
         native = av.VideoFrame(64, 48, "yuv420p")
@@ -48,10 +41,10 @@ def test_mapping_to_the_cpu() -> None:
             assert (reading.native[0] == (number * 7 + turn) % 251).all()
 
     _together(work)
-    assert references_held() == before
+    assert references() == before
 
 
-def test_lending_to_ffmpeg() -> None:
+def test_lending_to_ffmpeg(lent: Callable[[], int]) -> None:
     def work(number: int) -> None:
         array = np.full((48, 64), number, np.uint8)
         frame = sb.frame(array, format="GRAY8")
@@ -63,7 +56,7 @@ def test_lending_to_ffmpeg() -> None:
                 kept.clear()
 
     _together(work)
-    assert held_count() == 0
+    assert lent() == 0
 
 
 class Memory:
@@ -74,7 +67,7 @@ class Memory:
         self.__array_interface__ = self.bytes.__array_interface__
 
 
-def test_frames_made_in_one_thread_end_in_another() -> None:
+def test_frames_made_in_one_thread_end_in_another(lent: Callable[[], int]) -> None:
     natives: list[Any] = []
     gone = []
     for _ in range(100):
@@ -88,7 +81,7 @@ def test_frames_made_in_one_thread_end_in_another() -> None:
             natives.pop()
 
     _together(drop, threads=4)
-    sweep()
+    assert lent() == 0
     assert not any(ref() is not None for ref in gone)
 
 
@@ -108,38 +101,6 @@ def test_a_thread_can_close_memory_while_the_main_thread_waits() -> None:
     thread.start()
     thread.join()
     assert closed == [True]
-
-
-def test_references_are_counted_while_empty_entries_are_removed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Threads map frames whose entries come and go: every reference is counted while it lives."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    before, raised = references_held(), list[BaseException]()
-
-    def work() -> None:
-        try:
-            for _ in range(300):
-                monkeypatch.setattr(_reference, "_most", 0)
-                native = av.VideoFrame(64, 48, "gray")
-                address, data = frame_address(native), native.planes[0].buffer_ptr
-                two = [own_reference(native, address, data) for _ in range(2)]
-                assert writable_at(PYAV, address, data)
-                del two[0]
-                assert writable_at(PYAV, address, data)
-        except BaseException as error:
-            raised.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    sys.setswitchinterval(interval)
-    assert not raised, raised
-    assert references_held() == before
-    assert len(_own) < 10
 
 
 def test_a_program_that_is_profiled_and_encodes(tmp_path: Path) -> None:
