@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,8 @@ import samebytes.elements as el
 from samebytes import metadata
 from samebytes.errors import ElementError
 from samebytes.formats import ROTATIONS
+from samebytes.testing import run_program
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
-from samebytes_ffmpeg._elements import _encoder_side_data
-from samebytes_ffmpeg._elements._encoder_side_data import give_side_data
-from samebytes_ffmpeg._meaning import write_meaning
-from samebytes_ffmpeg._side_data import read_side_data, set_side_data
 
 NOISE = np.random.default_rng(0).integers(0, 256, 128 * 96 * 4, np.uint8)
 
@@ -46,6 +44,34 @@ SAID = {
 
 LIGHT = struct.pack("<2I", 1000, 400)
 
+# libavutil/frame.h: enum AVFrameSideDataType.
+NUMBERS = {
+    "A53_CC": 1, "DISPLAYMATRIX": 6, "MOTION_VECTORS": 8, "MASTERING_DISPLAY_METADATA": 11,
+    "CONTENT_LIGHT_LEVEL": 14,
+}  # fmt: skip
+
+Hang = Callable[[av.VideoFrame, str, bytes], None]
+
+
+@pytest.fixture
+def hang(avutil: Any) -> Hang:
+    """FFmpeg's own way to give a frame side data."""
+    new = avutil.quick(
+        "av_frame_new_side_data", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
+    )
+
+    def hung(native: av.VideoFrame, name: str, content: bytes) -> None:
+        entry = new(sb.frame(native).handle("av_frame"), NUMBERS[name], len(content))
+        data = ctypes.c_void_p.from_address(entry + ctypes.sizeof(ctypes.c_void_p))
+        ctypes.memmove(data.value or 0, content, len(content))
+
+    return hung
+
+
+def side_data_of(native: Any) -> dict[str, bytes]:
+    found: dict[str, bytes] = sb.frame(native).metadata["ffmpeg"]["side_data"]
+    return found
+
 
 def pictures(format_: str = "yuv420p", height: int = 96) -> Iterator[av.VideoFrame]:
     """Pictures that say nothing."""
@@ -60,8 +86,14 @@ def pictures(format_: str = "yuv420p", height: int = 96) -> Iterator[av.VideoFra
 def marked(format_: str = "yuv420p", height: int = 96) -> Iterator[av.VideoFrame]:
     """Pictures that say it all, as those of a decoder do."""
     for native in pictures(format_, height):
-        write_meaning(native, SAID)
-        yield native
+        yield saying(native, SAID)
+
+
+def saying(native: av.VideoFrame, entries: dict[str, Any]) -> Any:
+    """A frame over the same bytes, of which FFmpeg knows these entries."""
+    frame = sb.frame(native).map("cpu", "rw")
+    frame.metadata.update(entries)
+    return frame.map("ffmpeg", "rw").native
 
 
 def written(frames: Any, path: Path, codec: str = "", **options: Any) -> dict[str, Any]:
@@ -134,9 +166,7 @@ def test_every_container_says_the_shape_of_pixels(
     if codec == "mpeg2video" and ratio != Fraction(4, 3):
         return  # it knows pictures of 4:3, 16:9 and 2.21:1
     path = tmp_path / f"made.{ending}"
-    frames = list(pictures())
-    for native in frames:
-        write_meaning(native, {"sample_aspect_ratio": ratio})
+    frames = [saying(native, {"sample_aspect_ratio": ratio}) for native in pictures()]
     el.Pipeline(frames, FFmpegSink(path, codec)).run()
     with av.open(str(path)) as container:
         found: Any = container.streams.video[0].sample_aspect_ratio
@@ -221,27 +251,40 @@ def test_an_entry_that_cannot_be_is_an_error_of_the_sink(tmp_path: Path) -> None
     assert caught.value.element == "ffmpeg.sink"
 
 
-def test_side_data_is_set_in_place_of_what_there_is() -> None:
+def test_side_data_is_set_in_place_of_what_there_is(hang: Hang) -> None:
     native = next(pictures())
-    set_side_data(native, "CONTENT_LIGHT_LEVEL", LIGHT)
-    set_side_data(native, "CONTENT_LIGHT_LEVEL", bytes(8))
-    assert read_side_data(native) == {"CONTENT_LIGHT_LEVEL": bytes(8)}
-    set_side_data(native, "CONTENT_LIGHT_LEVEL", None)
-    assert read_side_data(native) == {}
+    hang(native, "CONTENT_LIGHT_LEVEL", LIGHT)
+    assert side_data_of(native) == {"CONTENT_LIGHT_LEVEL": LIGHT}
+    frame = sb.frame(native).map("cpu")
+    for levels in ({"max": 5, "average": 4}, None):
+        frame.metadata["content_light"] = levels
+        made = frame.map("ffmpeg").native
+        content = {} if levels is None else {"CONTENT_LIGHT_LEVEL": struct.pack("<2I", 5, 4)}
+        assert side_data_of(made) == content
+        assert len(made.side_data) == len(content)
 
 
 @pytest.mark.pyav17
-def test_the_place_of_side_data_is_found_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else HDR and rotation would be dropped in silence with the next FFmpeg."""
-    _encoder_side_data._place.cache_clear()
-    assert _encoder_side_data._place() is not None
-    context = av.codec.CodecContext.create("mpeg4", "w")
-    assert give_side_data(context, {"CONTENT_LIGHT_LEVEL": LIGHT})
-    _encoder_side_data._place.cache_clear()
-    monkeypatch.setattr(_encoder_side_data, "_VERSIONS", ())
-    assert not give_side_data(context, {"CONTENT_LIGHT_LEVEL": LIGHT})
-    assert give_side_data(context, {})
-    _encoder_side_data._place.cache_clear()
+def test_an_ffmpeg_without_a_known_place_for_side_data(tmp_path: Path) -> None:
+    """Of the next FFmpeg nothing is guessed: HDR and rotation are left out, the rest is said."""
+    run_program(
+        """
+        import os, sys, av
+        import samebytes as sb, samebytes.elements as el
+        from fractions import Fraction
+
+        av.library_versions["libavcodec"] = (99, 0, 0)
+        frame = sb.context("cpu").allocate_frame(
+            "I420", 128, 96, pts=0, time_base=Fraction(1, 25)
+        )
+        frame.metadata.update(rotation=90, color_matrix="bt709")
+        el.Pipeline([frame], el.create("ffmpeg.sink", os.environ["OUT"], codec="libx264")).run()
+        """,
+        OUT=str(tmp_path / "out.mp4"),
+    )
+    found = said_in(tmp_path / "out.mp4")
+    assert found["color_matrix"] == "bt709"
+    assert "rotation" not in found
 
 
 @pytest.mark.parametrize("mirrored", [False, True])
@@ -251,7 +294,7 @@ def test_a_display_matrix_shows_the_picture_upright(rotation: int, mirrored: boo
     frame = sb.context("cpu").allocate_frame("GRAY8", 8, 8)
     frame.metadata["rotation"], frame.metadata["mirrored"] = rotation, mirrored
     native = frame.map("ffmpeg").native
-    matrix = struct.unpack("<9i", read_side_data(native)["DISPLAYMATRIX"])
+    matrix = struct.unpack("<9i", side_data_of(native)["DISPLAYMATRIX"])
     a, b, c, d = (matrix[n] >> 16 for n in (0, 1, 3, 4))
     for x, y in ((1, 0), (0, 1), (2, 3)):
         left = -x if mirrored else x
@@ -263,14 +306,14 @@ def test_a_display_matrix_shows_the_picture_upright(rotation: int, mirrored: boo
         assert -native.rotation % 360 == rotation  # counter-clockwise
 
 
-def test_a_matrix_of_another_angle_is_ffmpegs_own() -> None:
+def test_a_matrix_of_another_angle_is_ffmpegs_own(hang: Hang) -> None:
     content = struct.pack("<9i", 46341, 46341, 0, -46341, 46341, 0, 0, 0, 1 << 30)
     native = next(pictures())
-    set_side_data(native, "DISPLAYMATRIX", content)
+    hang(native, "DISPLAYMATRIX", content)
     frame = sb.frame(native)
     assert "rotation" not in frame.metadata
     again = frame.map("cpu").map("ffmpeg").native
-    assert read_side_data(again) == {"DISPLAYMATRIX": content}
+    assert side_data_of(again) == {"DISPLAYMATRIX": content}
 
 
 def test_entries_that_were_deleted_are_not_written() -> None:
@@ -284,25 +327,25 @@ def test_entries_that_were_deleted_are_not_written() -> None:
     assert not {key for key in SAID if key in again}
 
 
-def test_side_data_that_cannot_be_give_nothing() -> None:
+def test_side_data_that_cannot_be_give_nothing(hang: Hang) -> None:
     native = next(pictures())
-    set_side_data(native, "CONTENT_LIGHT_LEVEL", struct.pack("<2I", 70000, 1))
-    set_side_data(native, "MASTERING_DISPLAY_METADATA", struct.pack("<22i", *[-1, 0] * 11))
-    set_side_data(native, "DISPLAYMATRIX", bytes(36))
+    hang(native, "CONTENT_LIGHT_LEVEL", struct.pack("<2I", 70000, 1))
+    hang(native, "MASTERING_DISPLAY_METADATA", struct.pack("<22i", *[-1, 0] * 11))
+    hang(native, "DISPLAYMATRIX", bytes(36))
     assert not {"content_light", "mastering_display", "rotation"} & set(sb.frame(native).metadata)
-    set_side_data(native, "CONTENT_LIGHT_LEVEL", b"")
-    set_side_data(native, "DISPLAYMATRIX", bytes(3))
+    hang(native, "CONTENT_LIGHT_LEVEL", b"")
+    hang(native, "DISPLAYMATRIX", bytes(3))
     assert not {"content_light", "rotation"} & set(sb.frame(native).metadata)
 
 
-def test_captions_stay_with_a_picture_that_was_scaled() -> None:
+def test_captions_stay_with_a_picture_that_was_scaled(hang: Hang) -> None:
     native = next(marked())
-    set_side_data(native, "A53_CC", b"captions")
-    set_side_data(native, "MOTION_VECTORS", bytes(40))
+    hang(native, "A53_CC", b"captions")
+    hang(native, "MOTION_VECTORS", bytes(40))
     frame = sb.frame(native)
     made = sb.context("cpu").allocate_frame("I420", 64, 48)
     made.metadata.update(metadata.meta_of_warped(frame, 64, 48).metadata)
-    assert set(read_side_data(made.map("ffmpeg").native)) == {
+    assert set(side_data_of(made.map("ffmpeg").native)) == {
         "A53_CC", "DISPLAYMATRIX", "MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL",
     }  # fmt: skip
 
