@@ -132,13 +132,13 @@ def vaapi_plugin() -> None:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def lent() -> Callable[[], int]:
     """How many objects are lent to FFmpeg."""
     return held_count
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def references() -> Callable[[], int]:
     """How many references to FFmpeg's buffers are held."""
     return references_held

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_size_t, c_void_p
 from functools import cache
@@ -31,11 +31,6 @@ from samebytes.testing import (
     array_in,
 )
 from samebytes_ffmpeg import HardwareDevice
-from samebytes_ffmpeg._hardware.frame import place_of
-from samebytes_ffmpeg._hardware.objects import HardwarePlane
-from samebytes_ffmpeg._libavutil import Libavutil
-from samebytes_ffmpeg._loans import held_count
-from samebytes_ffmpeg._reference import references_held
 
 Array = np.ndarray[Any, Any]
 
@@ -44,32 +39,40 @@ READ_WRITE_DIRECT = 1 << 0 | 1 << 1 | 1 << 3
 
 
 @pytest.fixture(autouse=True, scope="module")
-def nothing_left_over() -> Iterator[None]:
+def nothing_left_over(references: Callable[[], int], lent: Callable[[], int]) -> Iterator[None]:
     """As the fixture of conftest.py, but once: collecting garbage takes longer than the tests."""
     gc.collect()
-    before = references_held(), held_count()
+    before = references(), lent()
     yield
     gc.collect()
-    assert (references_held(), held_count()) == before
+    assert (references(), lent()) == before
+
+
+def place_of(native: Any) -> tuple[Any, int]:
+    """The libavutil that a frame belongs to, and its AVFrame*."""
+    frame = samebytes.frame(native)
+    device = frame.context
+    assert isinstance(device, HardwareDevice)
+    return device.library, frame.handle("av_frame")
 
 
 class Mapped(c_void_p):
     """A software frame that av_hwframe_map() made; it holds the frame that it shows."""
 
-    library: Libavutil
+    library: Any
 
     def __del__(self, byref: Any = byref) -> None:
         self.library.frame_free(byref(self))
 
 
 @cache
-def hwframe_map(library: Libavutil) -> Any:
+def hwframe_map(library: Any) -> Any:
     """FFmpeg's own way to look at a frame of a device."""
     return library.slow("av_hwframe_map", c_int, c_void_p, c_void_p, c_int)
 
 
 @contextmanager
-def uncounted(library: Libavutil, address: int) -> Iterator[c_void_p]:
+def uncounted(library: Any, address: int) -> Iterator[c_void_p]:
     """A frame like another one, which FFmpeg does not see as a reference to that one's buffer."""
     theirs = library.AVFrame.from_address(address)
     made = c_void_p(library.frame_alloc())
@@ -303,9 +306,8 @@ class CUDAFrames(CudaMeans):
     def make_frame(self, image: ImageInfo) -> Any:
         return self.context().pool(image.format, image.width, image.height).get()
 
-    def planes(self, native: Any) -> Sequence[HardwarePlane]:
-        count = len(samebytes.frame(native).image.format.planes)
-        return [HardwarePlane(native, number) for number in range(count)]
+    def planes(self, native: Any) -> Sequence[Any]:
+        return [plane.native for plane in samebytes.frame(native).planes]
 
     def place(self, native: Any) -> tuple[int, TensorInfo]:
         library, address = place_of(native.frame)
