@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of libavutil: sizes, offsets, and that it is the library PyAV uses."""
+"""The tables of libavutil and libavcodec: sizes, offsets, and that they are the libraries used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from av.sidedata.sidedata import Type
 from av.video.frame import PictureType
 from av.video.reformatter import ColorRange, Colorspace
 
+from samebytes.errors import MissingDependencyError
 from samebytes.plugins import data_address
 from samebytes_ffmpeg import _avframe_abi, _avutil, _avutil_abi, _pyav, _side_data
+from samebytes_ffmpeg._hardware import libavcodec
 from samebytes_ffmpeg._hardware.hwcontext_abi import DEVICE_CONTEXTS, FRAMES_CONTEXTS
+from samebytes_ffmpeg._hardware.libraries import library_for
 
 
 @pytest.mark.parametrize(
@@ -164,3 +167,49 @@ def test_array_addresses_are_numpys() -> None:
     array = np.arange(60, dtype=np.int32).reshape(5, 12)
     for view in (array, array[::-1], array[1:, 3:], array[:0], array.T):
         assert data_address(view) == view.ctypes.data
+
+
+@pytest.mark.usefixtures("jpeg")
+class TestLibavcodec:
+    """The one that VAAPIDecoder decodes with: it is checked before it is used."""
+
+    @pytest.fixture
+    def codec(self) -> libavcodec.Libavcodec:
+        return libavcodec.libavcodec_of(library_for("vaapi"))
+
+    def test_a_system_without_libavcodec(
+        self, monkeypatch: pytest.MonkeyPatch, codec: libavcodec.Libavcodec
+    ) -> None:
+        monkeypatch.setattr(libavcodec, "_VERSIONS", {codec.avutil.major: 1})
+        with pytest.raises(MissingDependencyError, match=r"libavcodec\.so\.1 ") as caught:
+            libavcodec.libavcodec_of.__wrapped__(codec.avutil)
+        assert "apt install libavcodec1" in caught.value.hint
+
+    @pytest.mark.parametrize(
+        ("structure", "field"), [("_AVCodecParameters", "codec_id"), ("AVPacket", "data")]
+    )
+    def test_other_layouts_are_refused(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        codec: libavcodec.Libavcodec,
+        structure: str,
+        field: str,
+    ) -> None:
+        fields: list[tuple[str, Any]] = []
+        for name, kind in getattr(libavcodec, structure)._fields_:
+            fields += [("new", ctypes.c_int64)] if name == field else []
+            fields.append((name, kind))
+        other = type("Other", (ctypes.Structure,), {"_fields_": fields})
+        monkeypatch.setattr(libavcodec, structure, other)
+        with pytest.raises(MissingDependencyError, match="contexts have the layout of FFmpeg"):
+            codec.check()
+
+    def test_the_place_of_the_device_is_checked(
+        self, monkeypatch: pytest.MonkeyPatch, codec: libavcodec.Libavcodec
+    ) -> None:
+        elsewhere = ctypes.c_uint64()
+        address = ctypes.addressof(elsewhere)
+        monkeypatch.setattr(libavcodec.Libavcodec, "_device_slot", lambda self, context: address)
+        with pytest.raises(MissingDependencyError, match="contexts have the layout of FFmpeg"):
+            codec.check()
+        codec.avutil.buffer_replace(address, None)

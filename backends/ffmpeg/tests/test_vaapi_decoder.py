@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import threading
@@ -23,15 +22,14 @@ from samebytes.errors import (
     ClosedError,
     ElementError,
     MissingDependencyError,
+    NativeError,
     PoolTimeoutError,
     RouteError,
     UnknownNameError,
     UnsupportedObjectError,
 )
 from samebytes.plugins import advice_to_open
-from samebytes_ffmpeg import FFmpegHardwareFrame, VAAPIDecoder
-from samebytes_ffmpeg._hardware import libavcodec, nodes
-from samebytes_ffmpeg._hardware.libraries import library_for
+from samebytes_ffmpeg import FFmpegHardwareFrame, HardwareDevice, VAAPIDecoder
 
 SIZE = (98, 66)
 FRAMES = 6
@@ -362,56 +360,15 @@ class TestDevices:
         monkeypatch.setattr(os, "access", lambda path, mode: False)
         node = tmp_path / "renderD128"
         node.touch(mode=0)
-        found = nodes.refusal_of(str(node), -22)
-        assert isinstance(found, MissingDependencyError)
-        assert "permission to use" in str(found)
-        assert found.hint == advice_to_open(node)
+        with pytest.raises(MissingDependencyError, match="permission to use") as caught:
+            HardwareDevice.open("vaapi", str(node))
+        assert caught.value.hint == advice_to_open(node)
 
-    def test_no_driver(self, tmp_path: Path) -> None:
+    def test_no_driver(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         node = tmp_path / "renderD128"
         node.touch()
-        assert "intel-media-va-driver" in str(nodes.refusal_of(str(node), -5))
-        assert nodes.refusal_of(str(node), -22) is None
-
-
-class TestLibrary:
-    @pytest.fixture
-    def codec(self) -> libavcodec.Libavcodec:
-        return libavcodec.libavcodec_of(library_for("vaapi"))
-
-    def test_a_system_without_libavcodec(
-        self, monkeypatch: pytest.MonkeyPatch, codec: libavcodec.Libavcodec
-    ) -> None:
-        monkeypatch.setattr(libavcodec, "_VERSIONS", {codec.avutil.major: 1})
-        with pytest.raises(MissingDependencyError, match=r"libavcodec\.so\.1 ") as caught:
-            libavcodec.libavcodec_of.__wrapped__(codec.avutil)
-        assert "apt install libavcodec1" in caught.value.hint
-
-    @pytest.mark.parametrize(
-        ("structure", "field"), [("_AVCodecParameters", "codec_id"), ("AVPacket", "data")]
-    )
-    def test_other_layouts_are_refused(
-        self,
-        monkeypatch: pytest.MonkeyPatch,
-        codec: libavcodec.Libavcodec,
-        structure: str,
-        field: str,
-    ) -> None:
-        fields: list[tuple[str, Any]] = []
-        for name, kind in getattr(libavcodec, structure)._fields_:
-            fields += [("new", ctypes.c_int64)] if name == field else []
-            fields.append((name, kind))
-        other = type("Other", (ctypes.Structure,), {"_fields_": fields})
-        monkeypatch.setattr(libavcodec, structure, other)
-        with pytest.raises(MissingDependencyError, match="contexts have the layout of FFmpeg"):
-            codec.check()
-
-    def test_the_place_of_the_device_is_checked(
-        self, monkeypatch: pytest.MonkeyPatch, codec: libavcodec.Libavcodec
-    ) -> None:
-        elsewhere = ctypes.c_uint64()
-        address = ctypes.addressof(elsewhere)
-        monkeypatch.setattr(libavcodec.Libavcodec, "_device_slot", lambda self, context: address)
-        with pytest.raises(MissingDependencyError, match="contexts have the layout of FFmpeg"):
-            codec.check()
-        codec.avutil.buffer_replace(address, None)
+        with pytest.raises(NativeError, match="av_hwdevice_ctx_create"):
+            HardwareDevice.open("vaapi", str(node))  # it is no node of DRM
+        monkeypatch.setenv("LIBVA_DRIVERS_PATH", str(tmp_path))
+        with pytest.raises(MissingDependencyError, match="intel-media-va-driver"):
+            HardwareDevice.open("vaapi", "/dev/null")
