@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import select
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -28,9 +29,11 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, PACKETS)
 
 
-def join(writer: RingWriter, **options: Any) -> RingReader:
+def join(
+    writer: RingWriter, ends: tuple[socket.socket, socket.socket] | None = None, **options: Any
+) -> RingReader:
     """A reader in this process; the writer serves while it is made."""
-    ours, theirs = pair()
+    ours, theirs = ends or pair()
     writer.add(ours)
     writer.serve()  # who has just left is not counted any more
     before = len(writer.statistics.readers)
@@ -109,6 +112,38 @@ class Lent:
             release()
 
         buffer.storage.release = both
+
+
+class Poll:
+    """select.poll(), which notes for how long it is asked to wait."""
+
+    asked: ClassVar[list[float | None]] = []
+    held: ClassVar[set[threading.Thread]] = set()
+    """Threads that stand still when they are about to wait, until they are not in it any more."""
+
+    def __init__(self) -> None:
+        self._real = select.poll()
+
+    def register(self, number: int, events: int) -> None:
+        self._real.register(number, events)
+
+    def poll(self, milliseconds: float | None = None) -> object:
+        self.asked.append(milliseconds)
+        if threading.current_thread() in self.held:
+            wait_until(lambda: threading.current_thread() not in self.held)
+        return self._real.poll(milliseconds)
+
+
+class Full:
+    """A socket on which nothing can be sent."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+    def sendmsg(self, *_: object) -> int:
+        raise OSError(self.code, os.strerror(self.code))
+
+    send = sendmsg
 
 
 def wait(reader: RingReader) -> None:

@@ -6,21 +6,25 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import select
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import samebytes
+import samebytes_ipc
 from samebytes_ipc._pickle import offers as pickling
-from samebytes_ipc._pickle.offers import offers
-from samebytes_ipc._ring import server
+from samebytes_ipc._pickle.offers import Offers, offers
+from samebytes_ipc._ring import calls, reader, received_frames, server
+from samebytes_ipc._sockets import peers
 
-from .both_ends import started, wait_until
+from .both_ends import Poll, started, wait_until
 
 DMA_BUF_MAKERS = (Path("/dev/udmabuf"), Path("/dev/dma_heap/system"))
 
@@ -66,6 +70,19 @@ def offered() -> Callable[[], int]:
     return lambda: len(offers)
 
 
+class OwnUser:
+    """The module os in a process of a user."""
+
+    def __init__(self, user: int) -> None:
+        self._user = user
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def getuid(self) -> int:
+        return self._user
+
+
 class Answering:
     """The thread of this process that hands out what was pickled: for whom, and its patience."""
 
@@ -91,20 +108,27 @@ class Answering:
         self._patch.setattr(pickling, "_ANSWER_SECONDS", seconds)
 
     @contextmanager
+    def forgetting_nothing(self) -> Iterator[None]:
+        """A block in which all stays offered, however long it takes."""
+        with offers._lock:
+            yield
+
+    def turns(self) -> list[socket.socket]:
+        """Gets an entry for each time that it lets somebody in, or tries to."""
+        noted, let_in = list[socket.socket](), Offers._let_in
+
+        def counted(asked: Offers, listener: socket.socket) -> None:
+            noted.append(listener)
+            let_in(asked, listener)
+
+        self._patch.setattr(Offers, "_let_in", counted)
+        return noted
+
+    @contextmanager
     def among(self, own: int, user_of: Callable[[socket.socket], int]) -> Iterator[None]:
         """A block in which the process is one of user `own`, and others are those of user_of()."""
-
-        class Own:
-            """The module os in a process of that user."""
-
-            def __getattr__(self, name: str) -> Any:
-                return getattr(os, name)
-
-            def getuid(self) -> int:
-                return own
-
         with self._patch.context() as patch:
-            patch.setattr(pickling, "os", Own())
+            patch.setattr(pickling, "os", OwnUser(own))
             patch.setattr(pickling, "user_of", user_of)
             yield
 
@@ -113,6 +137,14 @@ class Answering:
 def answering(monkeypatch: pytest.MonkeyPatch) -> Answering:
     """The thread that hands out what was pickled."""
     return Answering(monkeypatch)
+
+
+@pytest.fixture
+def pickle_timeout() -> Iterator[Callable[[float], None]]:
+    """set_pickle_timeout(), for one test."""
+    seconds = offers.seconds
+    yield samebytes_ipc.set_pickle_timeout
+    samebytes_ipc.set_pickle_timeout(seconds)
 
 
 @pytest.fixture
@@ -129,9 +161,55 @@ def unjoined_seconds(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]
 
 
 @pytest.fixture
-def connecting_user(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Sets whose processes a ring takes those for that connect."""
-    return lambda user: monkeypatch.setattr(server, "user_of", lambda _: user)
+def connecting_user(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Sets whose processes a ring takes those for that connect, and whose it is itself."""
+
+    def connects(user: int, own: int | None = None) -> None:
+        monkeypatch.setattr(server, "user_of", lambda _: user)
+        if own is not None:
+            monkeypatch.setattr(server, "os", OwnUser(own))
+
+    return connects
+
+
+@pytest.fixture
+def writing_user(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
+    """Sets whose process a reader takes that for which writes, and whose it is itself."""
+
+    def writes(user: int, own: int) -> None:
+        monkeypatch.setattr(peers, "user_of", lambda _: user)
+        monkeypatch.setattr(peers, "os", OwnUser(own))
+
+    return writes
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
+    """For how many milliseconds a reader waits, each time that it does."""
+    monkeypatch.setattr(reader, "select", SimpleNamespace(
+        poll=Poll, POLLIN=select.POLLIN, POLLOUT=select.POLLOUT
+    ))  # fmt: skip
+    Poll.asked.clear()
+    return Poll.asked
+
+
+@pytest.fixture
+def planes_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each set of planes that a reader has made, be it for a frame to come."""
+    used_by, made = received_frames._used_by, list[int]()
+
+    def noted(*given: Any) -> Any:
+        made.append(1)
+        return used_by(*given)
+
+    monkeypatch.setattr(received_frames, "_used_by", noted)
+    return made
+
+
+@pytest.fixture
+def woken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that waits for a slot looks for one when it is woken, and not now and then."""
+    monkeypatch.setattr(calls, "_NAP", 60.0)
 
 
 @pytest.fixture

@@ -15,15 +15,10 @@ from typing import Any
 import pytest
 
 import samebytes
-from samebytes import Fd
 from samebytes_ipc import OfferError, RingWriter
-from samebytes_ipc._pickle import offers as pickling
-from samebytes_ipc._pickle.offers import offers
-from samebytes_ipc._ring import server
-from samebytes_ipc._sockets.peers import greet
-from samebytes_ipc._sockets.transport import receive_part
 
 from .both_ends import connect, sent, value_of
+from .owners import fetched_with
 from .ring_packets import GREETING
 
 # Python's own word on threads.
@@ -91,26 +86,14 @@ def test_another_user_does_not_join_a_ring(ring: Any) -> None:
     assert not writer.statistics.readers
 
 
-class OwnUser:
-    """The module os in a process of that user."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(os, name)
-
-    def getuid(self) -> int:
-        return OWN
-
-
 @pytest.mark.parametrize(("user", "joins"), [(OWN, True), (0, True), (NOBODY, False)])
 def test_a_ring_asks_for_the_user_of_who_connects(
     user: int,
     joins: bool,
     tmp_path: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    connecting_user: Callable[[int], None],
+    connecting_user: Callable[[int, int], None],
 ) -> None:
-    monkeypatch.setattr(server, "os", OwnUser())
-    connecting_user(user)
+    connecting_user(user, OWN)
     address = str(tmp_path / "ring")
     with RingWriter(address, format="GRAY8", width=64, height=16, timeout=20) as writer:
         if joins:
@@ -125,18 +108,16 @@ def test_a_ring_asks_for_the_user_of_who_connects(
             assert sock.recv(1) == b""
 
 
-def offered() -> tuple[bytes, bytes, bytes]:
-    """A pickle, and where it is fetched with which key."""
+def pickled_frame() -> bytes:
+    """A pickle."""
     frame = samebytes.context("dma").allocate_frame("GRAY8", 64, 16)
-    pickled = bytes(ForkingPickler.dumps(frame))
-    (key,), listener = offers._offers, offers._listener
-    assert listener is not None
-    return pickled, listener.getsockname(), key
+    return bytes(ForkingPickler.dumps(frame))
 
 
 @AS_ROOT
 def test_another_user_gets_nothing_for_a_key() -> None:
-    pickled, address, key = offered()
+    pickled = pickled_frame()
+    address, key = fetched_with(pickled)
     assert as_nobody(address, socket.SOCK_STREAM, key) == b"answered "
     assert value_of(pickle.loads(pickled)) == 0  # it was not spent
 
@@ -148,10 +129,9 @@ def here(_: socket.socket) -> bool:
 
 @pytest.mark.parametrize("other_one", ["who loads", "who answers"])
 def test_both_ends_of_a_pickle_ask_for_the_user_of_the_other(
-    other_one: str, monkeypatch: pytest.MonkeyPatch
+    other_one: str, answering: Any, offered: Callable[[], int]
 ) -> None:
-    pickled, _, _ = offered()
-    monkeypatch.setattr(pickling, "os", OwnUser())
+    pickled = pickled_frame()
     for user in (NOBODY, 0):  # the first one fetches nothing, and spends nothing
         asked: list[Any] = []
 
@@ -159,31 +139,11 @@ def test_both_ends_of_a_pickle_ask_for_the_user_of_the_other(
             asked.append(sock)
             return user if here(sock) is (other_one == "who loads") else OWN
 
-        monkeypatch.setattr(pickling, "user_of", user_of)
-        if user:
-            with pytest.raises(OfferError):
-                pickle.loads(pickled)
-            assert len(offers) == 1
-        else:
-            assert value_of(pickle.loads(pickled)) == 0
+        with answering.among(OWN, user_of):
+            if user:
+                with pytest.raises(OfferError):
+                    pickle.loads(pickled)
+                assert offered() == 1
+            else:
+                assert value_of(pickle.loads(pickled)) == 0
         assert asked
-
-
-def test_who_sent_a_packet_is_who_the_kernel_says() -> None:
-    """The number of a process comes with its credentials, and not with descriptors."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ours, theirs:
-        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        greet(ours, b"hello")
-        fds: list[Fd] = []
-        packet, _, sender = receive_part(theirs, 100, fds)
-        assert (packet, sender) == (b"hello", os.getpid())
-        theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
-        reading, writing = os.pipe()
-        socket.send_fds(ours, [b"more"], [reading])
-        assert receive_part(theirs, 100, fds)[2] == 0
-        assert [os.fstat(fd.fileno()).st_ino for fd in fds] == [os.fstat(reading).st_ino]
-        for fd in fds:
-            fd.close()
-        os.close(reading)
-        os.close(writing)

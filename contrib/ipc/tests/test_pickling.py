@@ -11,6 +11,7 @@ import pickle
 import socket
 import threading
 import time
+from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
@@ -20,11 +21,9 @@ import pytest
 import samebytes
 from samebytes import Frame, Region, metadata
 from samebytes_ipc import OfferError, RingReader, RingWriter, send, set_pickle_timeout
-from samebytes_ipc._pickle import offers as module
-from samebytes_ipc._pickle.offers import Offers, offers, opened
 
 from .both_ends import memfds, no_descriptors, value_of
-from .owners import abandoned
+from .owners import abandoned, addressed_to, fetched_with
 
 pytestmark = [
     pytest.mark.usefixtures("nothing_stays_offered"),
@@ -238,39 +237,34 @@ def test_one_pickle_is_one_receiver() -> None:
         pickle.loads(pickled)
 
 
-def test_what_nobody_opens_gives_its_descriptor_back() -> None:
-    before, seconds = memfds(), offers.seconds
-    try:
-        set_pickle_timeout(0.3)
-        with offers._lock:  # meanwhile none is forgotten, however long this takes
-            pickled = [bytes(ForkingPickler.dumps(picture(5))) for _ in range(20)]
-            assert memfds() == before + 20
-        assert wait_until(lambda: memfds() == before)
-        with pytest.raises(OfferError):
-            pickle.loads(pickled[0])
-    finally:
-        set_pickle_timeout(seconds)
+def test_what_nobody_opens_gives_its_descriptor_back(
+    answering: Any, pickle_timeout: Callable[[float], None]
+) -> None:
+    before = memfds()
+    pickle_timeout(0.3)
+    with answering.forgetting_nothing():
+        pickled = [bytes(ForkingPickler.dumps(picture(5))) for _ in range(20)]
+        assert memfds() == before + 20
+    assert wait_until(lambda: memfds() == before)
+    with pytest.raises(OfferError):
+        pickle.loads(pickled[0])
     assert wait_until(lambda: not any(t.name == "samebytes offers" for t in threading.enumerate()))
     with pytest.raises(ValueError, match="more than 0"):
         set_pickle_timeout(0)
 
 
 @pytest.mark.parametrize("forever", [30 * 24 * 3600.0, float("inf")])
-def test_what_is_kept_forever_can_be_loaded(forever: float) -> None:
-    seconds = offers.seconds
-    try:
-        set_pickle_timeout(forever)
-        pickled = bytes(ForkingPickler.dumps(picture(5)))
-        assert value_of(pickle.loads(pickled)) == 5
-    finally:
-        set_pickle_timeout(seconds)
+def test_what_is_kept_forever_can_be_loaded(
+    forever: float, pickle_timeout: Callable[[float], None]
+) -> None:
+    pickle_timeout(forever)
+    pickled = bytes(ForkingPickler.dumps(picture(5)))
+    assert value_of(pickle.loads(pickled)) == 5
 
 
 def test_a_wrong_key_opens_nothing_and_spends_nothing() -> None:
     pickled = bytes(ForkingPickler.dumps(picture(5)))
-    (key,), listener = offers._offers, offers._listener
-    assert listener is not None
-    address = listener.getsockname()
+    address, key = fetched_with(pickled)
     for wrong in (b"", b"\0" * 16, key[:-1], key[:-1] + bytes([key[-1] ^ 1])):
         with socket.socket(socket.AF_UNIX) as sock:
             sock.settimeout(20)
@@ -314,7 +308,7 @@ def test_another_user_at_the_address_of_a_sender_that_is_gone() -> None:
     assert os.waitstatus_to_exitcode(status) == 0
 
 
-def test_the_user_of_who_answers_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_of_who_answers_is_asked_for(answering: Any, offered: Callable[[], int]) -> None:
     pickled = bytes(ForkingPickler.dumps(picture(5)))
     asked = []
 
@@ -322,25 +316,27 @@ def test_the_user_of_who_answers_is_asked_for(monkeypatch: pytest.MonkeyPatch) -
         asked.append(sock)
         return os.getuid() + 7
 
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "user_of", another_user)
-        with pytest.raises(OfferError, match=r"of root alone; samebytes\.copied"):
-            pickle.loads(pickled)
+    with (
+        answering.among(os.getuid(), another_user),
+        pytest.raises(OfferError, match=r"of root alone; samebytes\.copied"),
+    ):
+        pickle.loads(pickled)
     assert asked
-    assert len(offers) == 1  # no key went there
+    assert offered() == 1  # no key went there
     check(pickle.loads(pickled), 5)
 
 
 @pytest.mark.parametrize("backlog", ["room", "full"])
-def test_a_sender_that_does_not_answer(backlog: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_ANSWER_SECONDS", 0.2)
+def test_a_sender_that_does_not_answer(backlog: str, answering: Any) -> None:
+    answering.be_waited_for(0.2)
     with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as other:
         listener.bind("")
         listener.listen(0)
         if backlog == "full":
             other.connect(listener.getsockname())
+        pickled = addressed_to(listener.getsockname())
         with pytest.raises(OfferError, match=r"did not answer within 0\.2 s"):
-            opened(listener.getsockname(), b"k" * 16)
+            pickle.loads(pickled)
 
 
 def test_a_full_queue_of_a_sender_is_waited_for() -> None:
@@ -358,44 +354,37 @@ def test_a_full_queue_of_a_sender_is_waited_for() -> None:
                 sock.recv(16)
                 connected.set()
 
+        pickled = addressed_to(listener.getsockname())
         thread = threading.Thread(target=answer)
         thread.start()
         with pytest.raises(OfferError, match="loaded before, or too late"):
-            opened(listener.getsockname(), b"k" * 16)
+            pickle.loads(pickled)
         thread.join(20)
         assert connected.is_set()
 
 
-def test_offers_do_not_spin_without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offers_do_not_spin_without_descriptors(answering: Any) -> None:
     """accept() fails, and the one who asks stays in the queue: poll() would return at once."""
-    turns = []
-    let_in = Offers._let_in
-
-    def counted(self: Offers, listener: socket.socket) -> None:
-        turns.append(listener)
-        let_in(self, listener)
-
-    monkeypatch.setattr(Offers, "_let_in", counted)
+    turns = answering.turns()
     pickled = bytes(ForkingPickler.dumps(picture(5)))
-    assert offers._listener is not None
     with socket.socket(socket.AF_UNIX) as sock:
-        address = offers._listener.getsockname()
+        address, _ = fetched_with(pickled)
         with no_descriptors():
             began = time.monotonic()
             sock.connect(address)
             time.sleep(0.5)
         lasted = time.monotonic() - began
-        assert len(turns) < 20 + lasted / module._NO_ROOM_SECONDS
+        assert len(turns) < 20 + 10 * lasted
     check(pickle.loads(pickled), 5)
 
 
-def test_a_forked_child_offers_for_itself() -> None:
+def test_a_forked_child_offers_for_itself(offered: Callable[[], int]) -> None:
     """It has no thread of its parent's, and does not answer in its place."""
     pickled = bytes(ForkingPickler.dumps(picture(5)))
     child = os.fork()
     if not child:
         try:
-            assert not len(offers)
+            assert not offered()
             check(pickle.loads(bytes(ForkingPickler.dumps(picture(3)))), 3)
             os._exit(0)
         finally:

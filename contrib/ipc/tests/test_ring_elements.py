@@ -26,9 +26,8 @@ from samebytes_ipc import (
     RingTimeoutError,
     RingWriter,
 )
-from samebytes_ipc._ring import elements
 
-from .both_ends import join
+from .both_ends import join, writer_at
 
 OTHER = """
 import sys
@@ -151,9 +150,8 @@ def test_a_pool_gets_back_what_readers_are_done_with(address: str, threads: int)
     assert sb.stats().copies == 0
 
 
-def test_a_sink_that_nobody_closes(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sink_that_nobody_closes(address: str) -> None:
     """Its thread ends, and the ring with it."""
-    monkeypatch.setattr(elements, "_SERVED_SECONDS", 0.01)
     sink: Any = el.create("ring.sink", address)
     sink.open(None)
     serving, ring = sink._serving, weakref.ref(sink.ring)
@@ -303,22 +301,20 @@ def test_stopping_ends_a_write_that_waits(address: str) -> None:
     sb.reset_stats()
 
 
-def test_what_a_source_asks_of_its_reader(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
-
-    class Reader:
-        def __init__(self, *given: Any, **named: Any) -> None:
-            asked.append((given, named))
-
-        def close(self) -> None:
-            pass
-
-    monkeypatch.setattr(elements, "RingReader", Reader)
-    options = {"frames": 3, "timeout": 2.5, "live": True, "spin": 0.25}
-    source = el.create("ring.source", address, **options)
-    source.open(None)
-    source.close()
-    assert asked == [((address,), options)]
+def test_what_a_source_asks_of_its_reader(address: str, asked: list[float | None]) -> None:
+    with writer_at(address) as writer:
+        source: Any = el.create("ring.source", address, frames=3, timeout=0.3, spin=0.1)
+        opening = threading.Thread(target=source.open, args=(None,))
+        opening.start()
+        writer.wait_for_readers(1)
+        opening.join()
+        assert source.pool_size == 3
+        asked.clear()
+        with pytest.raises(RingTimeoutError):
+            source.read()
+        assert asked[0] == 0, "it looks again and again before it sleeps"
+        assert 0 < max(time or 0 for time in asked) <= 300
+        source.close()
 
 
 def test_the_ring_of_a_sink() -> None:

@@ -4,25 +4,20 @@
 from __future__ import annotations
 
 import gc
-import os
-import socket
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
 import samebytes
-from samebytes import Fd
 from samebytes.errors import AccessError
 from samebytes.plugins import ImportCache
 from samebytes_dma import DMABuffer
-from samebytes_ipc import RingReader, RingWriter
-from samebytes_ipc._ring import received_frames
+from samebytes_ipc import RingWriter
 
-from .both_ends import pair, ring, sent, value_of, wait
-from .ring_packets import FRAME, GREETING, NUMBER, layout, memfd
+from .both_ends import ring, sent, value_of
 
 
 def test_a_frame_of_another_ring_of_this_process_lies_in_that_ones_memory() -> None:
@@ -142,48 +137,3 @@ def test_a_slot_in_a_cycle_is_used_until_those_are_finalized_that_use_it() -> No
         gc.collect()
         assert used == [1]
         assert not any(slot.used_here for slot in writer._pool.own)
-
-
-@pytest.fixture
-def victim() -> Iterator[tuple[RingReader, socket.socket]]:
-    """A reader, and the socket of its writer, which the test is."""
-    ours, theirs = pair()
-    with theirs:
-        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
-        with RingReader(ours, timeout=20) as reader:
-            yield reader, theirs
-
-
-def filled(value: int) -> int:
-    number = memfd()
-    os.pwrite(number, bytes([value]) * 4096, 0)
-    return number
-
-
-def test_memory_that_is_replaced_while_a_frame_of_it_is_prepared(
-    victim: tuple[RingReader, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A signal handler may read in between. What was prepared is of no use then."""
-    reader, theirs = victim
-    number = filled(1)
-    socket.send_fds(theirs, [NUMBER.pack(b"S", 0)], [number])
-    os.close(number)
-    theirs.send(NUMBER.pack(b"L", 0) + layout())
-    theirs.send(FRAME.pack(b"F", 0, 0, 1, 0, 0, 0, 0))
-    assert value_of(reader.read()) == 1
-    used_by = received_frames._used_by
-    new = [filled(2)]
-
-    def replaced_before(use: Any, buffer: Any, planes: Any) -> Any:
-        made = used_by(use, buffer, planes)
-        while new:
-            connection = reader._connection
-            assert connection is not None
-            connection.received.put_slot(0, [Fd(new.pop())])
-        return made
-
-    monkeypatch.setattr(received_frames, "_used_by", replaced_before)
-    wait(reader)
-    assert not new
-    theirs.send(FRAME.pack(b"F", 0, 0, 2, 0, 0, 0, 0))
-    assert value_of(reader.read()) == 2

@@ -12,23 +12,14 @@ import pytest
 import samebytes
 from samebytes import Frame
 from samebytes_ipc import RingTimeoutError, RingWriter
-from samebytes_ipc._ring import received_frames
 
 from .both_ends import join, memfds, ring, sent, value_of, wait
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def made(planes_made: list[int]) -> Iterator[list[int]]:
     """One entry for each set of planes that a reader makes."""
-    calls: list[int] = []
-    used_by = received_frames._used_by
-
-    def counted(*given: object) -> object:
-        calls.append(1)
-        return used_by(*given)  # type: ignore[arg-type]  # as it was called
-
-    monkeypatch.setattr(received_frames, "_used_by", counted)
-    yield calls
+    yield planes_made
     samebytes.reset_stats()
 
 

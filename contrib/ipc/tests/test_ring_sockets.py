@@ -8,17 +8,21 @@ import fcntl
 import json
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from samebytes_ipc import EndOfStreamError, MessageError, RingReader
-from samebytes_ipc._ring.connection import Connection
-from samebytes_ipc._sockets import addresses, peers
-from samebytes_ipc._wire.message import MAX_DESCRIPTORS
+from samebytes_ipc import (
+    EndOfStreamError,
+    MessageError,
+    RingReader,
+    RingTimeoutError,
+    RingWriter,
+)
 
-from .both_ends import pair, value_of, writer_at
+from .both_ends import join, pair, ring, sent, served, value_of, writer_at
 from .ring_packets import FRAME, GREETING, META, NUMBER, layout, memfd
 
 forks = pytest.mark.filterwarnings(
@@ -37,47 +41,96 @@ def test_a_writer_removes_its_own_file_alone(address: str) -> None:
 
 
 @forks
-def test_a_child_does_not_keep_the_lock_of_a_folder(tmp_path: Path) -> None:
+def test_a_child_does_not_keep_the_lock_of_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It has been forked while its parent made a socket there."""
     reading, writing = os.pipe()
-    with addresses._one_at_a_time(tmp_path):
+    children: list[int] = []
+    bind = socket.socket.bind
+
+    def forked(self: socket.socket, name: Any) -> None:
+        number = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(number)
         child = os.fork()
         if not child:
             os.close(writing)
             os.read(reading, 1)
             os._exit(0)
-    number = os.open(tmp_path, os.O_RDONLY)
-    try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(writing)
-        assert os.waitpid(child, 0) == (child, 0)
-        os.close(reading)
-        os.close(number)
+        children.append(child)
+        bind(self, name)
+
+    monkeypatch.setattr(socket.socket, "bind", forked)
+    with writer_at(str(tmp_path / "ring")):
+        number = os.open(tmp_path, os.O_RDONLY)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            os.close(writing)
+            (child,) = children
+            assert os.waitpid(child, 0) == (child, 0)
+            os.close(reading)
+            os.close(number)
 
 
-class Full:
-    """A socket whose calls fail."""
+class Full(socket.socket):
+    """A socket that has no room, until it is given some."""
 
-    def __init__(self, code: int) -> None:
-        self.code = code
+    code = 0
 
-    def sendmsg(self, *_: object) -> int:
-        raise OSError(self.code, os.strerror(self.code))
+    def sendmsg(self, *given: Any) -> int:
+        self._check()
+        return super().sendmsg(*given)
 
-    send = sendmsg
+    def send(self, *given: Any) -> int:
+        self._check()
+        return super().send(*given)
+
+    def _check(self) -> None:
+        if self.code:
+            raise OSError(self.code, os.strerror(self.code))
 
 
-@pytest.mark.parametrize("descriptors", [(), (0,)])
-def test_a_packet_for_which_there_is_no_room_is_sent_later(descriptors: tuple[int, ...]) -> None:
-    """Too many descriptors on the way are such a case; a peer that is gone is not."""
-    noted: list[int] = []
-    for code in (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS):
-        sock: Any = Full(code)
-        assert not peers.send_packet(sock, b"D", descriptors, [noted.append], [1])
-    with pytest.raises(BrokenPipeError):
-        peers.send_packet(Full(errno.EPIPE), b"D", descriptors, [noted.append], [1])  # type: ignore[arg-type]
-    assert not noted
+NO_ROOM = (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS)
+
+
+@pytest.mark.parametrize("code", NO_ROOM)
+def test_a_packet_for_which_there_is_no_room_is_sent_later(code: int) -> None:
+    """Too many descriptors on the way are such a case."""
+    options: Any = {"format": "GRAY8", "width": 64, "height": 16, "timeout": 20}
+    with RingWriter(slots=2, **options) as writer:
+        theirs, ours = (Full(fileno=end.detach()) for end in pair())
+        with join(writer, ends=(theirs, ours), timeout=20) as reader:
+            theirs.code = code  # a slot with its descriptor, then a frame
+            sent(writer, 5)
+            writer.serve()
+            theirs.code = 0
+            writer.serve()
+            frame = reader.read()
+            assert value_of(frame) == 5
+            ours.code = code  # what gives the slot back
+            del frame
+            writer.serve()
+            with pytest.raises(RingTimeoutError):
+                writer.wait_until_read(0)
+            ours.code = 0
+            with pytest.raises(RingTimeoutError):
+                reader.read(0)
+            writer.wait_until_read()
+
+
+def test_a_peer_that_is_gone_is_not_waited_for() -> None:
+    with ring(slots=2) as (writer, reader):
+        sent(writer, 5)
+        theirs, ours = (Full(fileno=end.detach()) for end in pair())
+        gone = join(writer, ends=(theirs, ours), timeout=20)
+        theirs.code = errno.EPIPE
+        sent(writer, 6)
+        assert served(writer, lambda: len(writer.statistics.readers) == 1)
+        assert [value_of(reader.read()) for _ in range(2)] == [5, 6]
+        gone.close()
 
 
 def hand(
@@ -100,7 +153,7 @@ def test_more_descriptors_than_a_packet_may_have() -> None:
         with RingReader(ours, timeout=20) as reader:
             hand(theirs, NUMBER.pack(b"S", 0))
             theirs.send(NUMBER.pack(b"L", 0) + layout())
-            hand(theirs, FIRST + json.dumps(META).encode(), MAX_DESCRIPTORS + 1)
+            hand(theirs, FIRST + json.dumps(META).encode(), 65)
             with pytest.raises(MessageError, match="received more than") as caught:
                 reader.read()
             assert caught.value.field == "descriptors"
@@ -118,23 +171,48 @@ def test_memory_of_results_is_sealed_too() -> None:
                 reader.read()
 
 
-def test_what_a_writer_sent_before_its_end_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+class Late(socket.socket):
+    """A socket on which nothing has come yet, when the other side sends everything and ends."""
+
+    act: Callable[[], object] | None = None
+
+    def recvmsg_into(self, *given: Any) -> Any:
+        act, self.act = self.act, None
+        if act is not None:
+            act()
+            raise BlockingIOError
+        return super().recvmsg_into(*given)
+
+
+@forks
+def test_what_a_writer_sent_before_its_end_is_read() -> None:
     """Nothing was there when it was looked for, and then the writer's process had ended."""
     ours, theirs = pair()
-    with theirs:
-        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
-        with RingReader(ours, timeout=20) as reader:
-            asked: list[bool] = []
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            ours.close()
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+            theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
+            os.read(reading, 1)
+            hand(theirs, NUMBER.pack(b"S", 0))
+            theirs.send(NUMBER.pack(b"L", 0) + layout())
+            theirs.send(FIRST)
+            os._exit(0)
+        finally:
+            os._exit(99)
 
-            def is_gone(_: Connection) -> bool:
-                if not asked:
-                    hand(theirs, NUMBER.pack(b"S", 0))
-                    theirs.send(NUMBER.pack(b"L", 0) + layout())
-                    theirs.send(FIRST)
-                asked.append(True)
-                return True
+    def let_it_end() -> None:
+        os.write(writing, b"x")
+        os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
 
-            monkeypatch.setattr(Connection, "writer_is_gone", is_gone)
-            assert value_of(reader.read()) == 0
-            with pytest.raises(EndOfStreamError):
-                reader.read()
+    late = Late(fileno=ours.detach())
+    with RingReader(late, timeout=20) as reader, theirs:  # so that the socket does not end
+        late.act = let_it_end
+        assert value_of(reader.read()) == 0
+        with pytest.raises(EndOfStreamError):
+            reader.read()
+    assert os.waitpid(child, 0) == (child, 0)
+    os.close(reading)
+    os.close(writing)

@@ -5,22 +5,20 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from samebytes_ipc import RingReader, RingRefusedError
-from samebytes_ipc._sockets import peers
 
-from .both_ends import sent, value_of, writer_at
+from .both_ends import connect, sent, value_of, writer_at
 
 # Python's own word on threads.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
 WRITER, OTHER = 65534, 65533
+OWN = os.getuid()
 
 
 def child_of(user: int, act: Callable[[], object]) -> int:
@@ -68,25 +66,25 @@ def test_a_ring_of_another_user_is_for_that_user_and_root() -> None:
 
 @pytest.mark.parametrize(
     ("user", "own", "takes"),
-    [(1234, 1234, True), (0, 1234, True), (WRITER, 1234, False), (WRITER, 0, True)],
+    [
+        (OWN, OWN, True),
+        (0, OWN, True),
+        (WRITER, 1234, False),
+        pytest.param(WRITER, 0, True, marks=AS_ROOT),
+    ],
 )
 def test_a_reader_asks_for_the_user_of_the_writer(
-    user: int, own: int, takes: bool, monkeypatch: pytest.MonkeyPatch
+    user: int, own: int, takes: bool, writing_user: Callable[[int, int], None]
 ) -> None:
-    class Own:
-        def __getattr__(self, name: str) -> Any:
-            return getattr(os, name)
-
-        def getuid(self) -> int:
-            return own
-
-    monkeypatch.setattr(peers, "os", Own())
-    monkeypatch.setattr(peers, "user_of", lambda _: user)
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with ours, theirs:
+    name = f"@{secrets.token_hex(8)}"
+    with writer_at(name) as writer:
+        writing_user(user, own)
         if takes:
-            peers.check_writer(ours, "@camera")
+            with connect(writer, name, timeout=20) as reader:
+                sent(writer, 5)
+                assert value_of(reader.read()) == 5
             return
-        with pytest.raises(RingRefusedError, match="of user 1234 and of root alone"):
-            peers.check_writer(ours, "@camera")
-        assert theirs.recv(1) == b""  # its end is closed at once
+        with pytest.raises(RingRefusedError, match=f"of user {own} and of root alone"):
+            RingReader(name, timeout=20)
+        writer.serve()  # the end of the reader is closed at once
+        assert not writer.statistics.readers

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -10,48 +11,13 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from typing import ClassVar
 
 import pytest
 
 from samebytes.errors import ClosedError
 from samebytes_ipc import EndOfStreamError, RingTimeoutError, RingWriter
-from samebytes_ipc._ring import calls
-from samebytes_ipc._ring import reader as reading
-from samebytes_ipc._ring.connection import Connection
-from samebytes_ipc._sockets.waiting import LONGEST_LOOK
 
-from .both_ends import connect, join, ring, sent, served, value_of, wait_until
-
-
-class Poll:
-    """select.poll(), which notes for how long it is asked to wait."""
-
-    asked: ClassVar[list[float | None]] = []
-    held: ClassVar[set[threading.Thread]] = set()
-    """Threads that stand still when they are about to wait, until they are not in it any more."""
-
-    def __init__(self) -> None:
-        self._real = select.poll()
-
-    def register(self, number: int, events: int) -> None:
-        self._real.register(number, events)
-
-    def poll(self, milliseconds: float | None = None) -> object:
-        self.asked.append(milliseconds)
-        if threading.current_thread() in self.held:
-            wait_until(lambda: threading.current_thread() not in self.held)
-        return self._real.poll(milliseconds)
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
-    """For how many milliseconds a reader waits, each time that it does."""
-    monkeypatch.setattr(reading, "select", SimpleNamespace(
-        poll=Poll, POLLIN=select.POLLIN, POLLOUT=select.POLLOUT
-    ))  # fmt: skip
-    return Poll.asked
+from .both_ends import Full, Poll, connect, join, ring, sent, served, value_of, wait_until
 
 
 @pytest.mark.parametrize(
@@ -116,7 +82,7 @@ def test_the_end_comes_to_all_threads_that_read(end: str, asked: list[float | No
     try:
         for thread in threads:
             thread.start()
-        assert wait_until(lambda: asked.count(LONGEST_LOOK * 1000) == len(threads))
+        assert wait_until(lambda: len(asked) - asked.count(0) == len(threads))
         if end == "the writer is gone":
             writer._abandon()
         elif end == "the writer closes":
@@ -186,7 +152,7 @@ def test_the_turn_to_send_is_not_lost_to_an_exception(
     with ring() as (writer, reader):
         connection = reader._connection
         with monkeypatch.context() as without:
-            without.setattr(Connection, "_send_first", lambda self: False)
+            without.setattr(connection, "sock", Full(errno.EAGAIN))
             connection._unsent.append((0, 0))
             strike(connection.send_unsent)
             connection._unsent.clear()
@@ -231,11 +197,9 @@ def test_a_signal_handler_reads_while_its_thread_waits_for_a_writer(tmp_path: Pa
         reader.close()
 
 
-def test_a_dropped_frame_wakes_the_call_that_waits_for_its_slot(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.usefixtures("woken_alone")
+def test_a_dropped_frame_wakes_the_call_that_waits_for_its_slot() -> None:
     """And nobody else: what is dropped while nobody waits causes no event."""
-    monkeypatch.setattr(calls, "_NAP", 60.0)
     with RingWriter(slots=2, shape=(4,), memory="memfd") as writer:
         held = [writer.acquire(), writer.acquire()]
         held.pop()
