@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become another user")
 WRITER, OTHER = 65534, 65533
-OWN = os.getuid()
+OWN = os.getuid() or 1234
 
 
 def child_of(user: int, act: Callable[[], object]) -> int:
