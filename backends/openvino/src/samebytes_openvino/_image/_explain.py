@@ -9,14 +9,13 @@ from samebytes import Frame
 from samebytes.errors import CopyRequiredError
 
 from .._request._request import InferRequest
-from ._geometry import AS_IT_LIES, stored_size
+from ._model_image import AS_IT_LIES, stored_size
 from ._request import bind, is_npu
 
 if TYPE_CHECKING:
     from ._build import Source
     from ._frames import Seen
-    from ._geometry import Rule, Turn
-    from ._model_input import Target
+    from ._model_image import Rule, Target, Turn
     from ._plan import Plan
 
 __all__ = ["explanation", "explanation_of_parts", "placements"]
