@@ -1,16 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables on terminals of several widths."""
+"""Tables on terminals of several widths: that of the elements, with one that has much to say."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
-from samebytes._cli.table import print_table
+import samebytes.elements as el
+from samebytes.__main__ import main
 
-HEADS = ("plugin", "state", "reason")
-ROWS = [("alpha", "ready", ""), ("beta_of_many", "missing", " ".join(["word"] * 30))]
+if TYPE_CHECKING:
+    from sdk.tests.conftest import Site
+
+pytestmark = pytest.mark.usefixtures("talkative")
+
+
+@pytest.fixture
+def talkative(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin with an element of many words, beside those of the core."""
+    monkeypatch.setenv("SAMEBYTES_PLUGINS", "cpu,beta")
+    summary = " ".join(["word"] * 30)
+    site.plugin(
+        "beta",
+        f"""
+@hookimpl
+def samebytes_elements():
+    return [ElementSpec(name="beta.of_many", element="beta_elements:Many", summary={summary!r})]
+""",
+    )
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
@@ -19,17 +38,17 @@ def test_nothing_is_cut_off(
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(columns))
-    print_table(HEADS, ROWS)
+    assert main(["elements"]) == 0
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)  # its colours
     assert "\N{HORIZONTAL ELLIPSIS}" not in text
-    assert "beta_of_many" in text
+    assert "beta.of_many" in text
     assert text.count("word") == 30
     lines = text.splitlines()
     assert max(map(len, lines)) <= columns
     below = next((line for line in lines if line.strip().startswith("word")), "")
-    assert below.startswith("    word word") == (columns < 80)
+    assert below.startswith("    word word") == (columns < 60)
 
 
 def test_a_pipe_gets_each_row_as_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(HEADS, ROWS)
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert main(["elements"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + len(el.available())

@@ -39,6 +39,12 @@ def gpu() -> None:
 
 
 @pytest.fixture
+def layer_file() -> Path:
+    """The layer that the OpenCL loaders of this process use."""
+    return _FOLDER / LAYER
+
+
+@pytest.fixture
 def np() -> Any:
     return _package("numpy", "numpy")
 

@@ -7,11 +7,10 @@ import ctypes
 import gc
 import mmap
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-
-from samebytes_softdevices._gpu_layer import layer
 
 SIZE = 8192
 OFFSETS = [0, 64, 128, 192]
@@ -22,12 +21,15 @@ ADD = (
 )
 
 
-def live() -> int:
-    return int(layer().softgpu_live_host_pointers())
+@pytest.fixture
+def live(layer_file: Path) -> Callable[[], int]:
+    """How many of the layer's entries live."""
+    count = ctypes.CDLL(str(layer_file)).softgpu_live_host_pointers
+    return lambda: int(count())
 
 
 @pytest.fixture(autouse=True)
-def no_entry_is_left() -> Iterator[None]:
+def no_entry_is_left(live: Callable[[], int]) -> Iterator[None]:
     before = live()
     yield
     gc.collect()
@@ -52,7 +54,9 @@ def over(cl: Any, context: Any, host: Any, access: str = "READ_ONLY") -> Any:
 
 
 @pytest.fixture(params=["READ_ONLY", "READ_WRITE"])
-def buffer(cl: Any, context: Any, host: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+def buffer(
+    cl: Any, context: Any, host: Any, request: pytest.FixtureRequest, live: Callable[[], int]
+) -> Iterator[Any]:
     before = live()
     buffer = over(cl, context, host, request.param)
     fixed = request.param == "READ_ONLY" and host.ctypes.data % 4096 in FIXED
@@ -247,7 +251,7 @@ def test_it_is_described_as_made(
 
 @pytest.mark.parametrize("offset", [8, 32])
 def test_the_rest_is_copied_as_by_a_driver(
-    cl: Any, np: Any, context: Any, queue: Any, add: Any, offset: int
+    cl: Any, np: Any, context: Any, queue: Any, add: Any, offset: int, live: Callable[[], int]
 ) -> None:
     host = at(np, offset)
     host[:] = 1
@@ -259,7 +263,9 @@ def test_the_rest_is_copied_as_by_a_driver(
     assert (host == 1).all()
 
 
-def test_nothing_is_left_of_many(cl: Any, np: Any, context: Any, queue: Any) -> None:
+def test_nothing_is_left_of_many(
+    cl: Any, np: Any, context: Any, queue: Any, live: Callable[[], int]
+) -> None:
     host = at(np, 64)
     before = live()
     for number in range(2000):

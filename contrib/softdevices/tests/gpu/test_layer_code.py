@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from samebytes_softdevices._gpu import LAYER
-from samebytes_softdevices._libraries import library
-
 HERE = Path(__file__).parent
 CSRC = HERE.parents[1] / "csrc"
 SOURCES = sorted([*(CSRC / "gpu").glob("*.c"), *(CSRC / "faults").glob("*.c")])
@@ -75,7 +72,7 @@ def test_what_is_declared_of_libva_is_what_its_headers_declare(tmp_path: Path) -
 
 
 def test_the_layer_keeps_the_loader_that_started_it(
-    tmp_path: Path, run_python: Callable[..., str]
+    tmp_path: Path, layer_file: Path, run_python: Callable[..., str]
 ) -> None:
     loader = tmp_path / "loader.so"
     source = str(HERE / "native" / "loader_that_leaves.c")
@@ -83,7 +80,7 @@ def test_the_layer_keeps_the_loader_that_started_it(
     subprocess.run([*command, source, "-o", str(loader)], check=True, timeout=120)
     printed = run_python(
         "import ctypes, _ctypes, pathlib\n"
-        f"layer = ctypes.CDLL({str(library(LAYER))!r})\n"
+        f"layer = ctypes.CDLL({str(layer_file)!r})\n"
         f"loader = ctypes.CDLL({str(loader)!r})\n"
         "table = ctypes.c_void_p()\n"
         "assert loader.start(layer.clInitLayer, ctypes.byref(table)) == 0\n"
