@@ -25,26 +25,33 @@ import samebytes_openvino as sbo
 
 from .ways_to_a_model import CONFIG, OF_STREAMS, SIZE, STREAMS, WAYS
 
-__all__ = ["end_to_end"]
+__all__ = ["Case", "end_to_end", "make_clip"]
 
 
 @dataclass(frozen=True)
-class _Case:
-    """A kind of video, and how many streams of it at a time."""
+class Case:
+    """A kind of video, and how many streams of it at a time.
+
+    Attributes:
+        width, height: of its pictures, in pixels.
+        format: of the frames in the file, by FFmpeg's name.
+        streams: how many there are at a time.
+        share: of the usual number of frames, since large ones take longer.
+    """
 
     width: int
     height: int
     format: str = "yuv420p"
     streams: int = 1
-    share: float = 1  # of the frames: large ones take longer
+    share: float = 1
 
 
 _CASES = (
-    _Case(1280, 720),
-    _Case(1920, 1080),
-    _Case(3840, 2160, share=0.4),
-    _Case(1280, 720, "nv12"),
-    _Case(1280, 720, streams=STREAMS, share=0.5),
+    Case(1280, 720),
+    Case(1920, 1080),
+    Case(3840, 2160, share=0.4),
+    Case(1280, 720, "nv12"),
+    Case(1280, 720, streams=STREAMS, share=0.5),
 )
 # The way that computes the same, and how much more CPU time than that one ours may take.
 _LIKE = {
@@ -127,7 +134,7 @@ def _has_gstreamer() -> bool:
     return any(Gst.ElementFactory.find(n) for n in ("avdec_h264", "openh264dec"))
 
 
-def _make_clip(path: Path, frames: int, case: _Case) -> None:
+def make_clip(path: Path, frames: int, case: Case) -> None:
     """A video of as much detail and motion as one of a camera: noise of all sizes, which moves.
 
     Of NV12 the frames themselves: software decoders give no such.
@@ -161,11 +168,11 @@ def _make_clip(path: Path, frames: int, case: _Case) -> None:
         container.mux(stream.encode(None))
 
 
-def _prepare(folder: Path, frames: int, case: _Case) -> Path:
+def _prepare(folder: Path, frames: int, case: Case) -> Path:
     """The video, the model, and the two that image_model() makes of it, for those by hand."""
     clip = folder / ("clip.nut" if case.format == "nv12" else "clip.mp4")
     light = folder / "light.xml"
-    _make_clip(clip, frames, case)
+    make_clip(clip, frames, case)
     openvino.save_model(_light(), light, compress_to_fp16=False)
     with av.open(str(clip)) as container:
         first = sb.frame(next(container.decode(video=0)))
@@ -178,7 +185,7 @@ def _prepare(folder: Path, frames: int, case: _Case) -> Path:
 
 
 def _measured(
-    folder: Path, clip: Path, rounds: int, names: list[str], case: _Case
+    folder: Path, clip: Path, rounds: int, names: list[str], case: Case
 ) -> dict[str, _Passes]:
     """All ways in turns, each in its own process, which was warmed by one pass."""
     passes = {name: _Passes() for name in names}
