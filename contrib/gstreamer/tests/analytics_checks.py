@@ -23,12 +23,12 @@ import samebytes_gstreamer as sbg
 from samebytes import Region, metadata
 from samebytes.metadata import Classification, Detection, InferenceResult, ObjectId
 from samebytes_gstreamer._abi.analytics import GstAnalyticsMtd, GstTensor, GstTensorMeta
+from samebytes_gstreamer._abi.gi import Gst, GstVideo
 from samebytes_gstreamer._abi.gstreamer import GstMemory
-from samebytes_gstreamer._analytics import labels
-from samebytes_gstreamer._analytics.functions import analytics, tensor_functions
-from samebytes_gstreamer._analytics.reading import MOST_RESULTS
-from samebytes_gstreamer._gi import Gst, GstVideo
-from samebytes_gstreamer._libraries import glib, gst
+from samebytes_gstreamer._abi.libraries import glib, gst
+from samebytes_gstreamer._metadata.analytics import labels
+from samebytes_gstreamer._metadata.analytics.functions import analytics, tensor_functions
+from samebytes_gstreamer._metadata.analytics.reading import MOST_RESULTS
 
 gi.require_version("GstAnalytics", "1.0")
 from gi.repository import GLib, GstAnalytics  # noqa: E402  # after its version

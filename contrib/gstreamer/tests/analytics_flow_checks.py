@@ -20,11 +20,11 @@ from samebytes import Region, metadata
 from samebytes.metadata import Classification, Detection, InferenceResult, ObjectId, to_json
 from samebytes_gstreamer import Segmentation
 from samebytes_gstreamer._abi.analytics import GstTensor, GstTensorMeta
-from samebytes_gstreamer._analytics import reading
-from samebytes_gstreamer._analytics.functions import tensor_functions
-from samebytes_gstreamer._gi import Gst
-from samebytes_gstreamer._libraries import gst, video
-from samebytes_gstreamer._results_of_frames import said_of, with_results
+from samebytes_gstreamer._abi.gi import Gst
+from samebytes_gstreamer._abi.libraries import gst, video
+from samebytes_gstreamer._metadata.analytics import reading
+from samebytes_gstreamer._metadata.analytics.functions import tensor_functions
+from samebytes_gstreamer._pipelines.results_of_frames import said_of, with_results
 
 from .analytics_checks import (
     BOX,

@@ -18,12 +18,12 @@ import samebytes as sb
 from samebytes import Region, metadata
 from samebytes.metadata import Classification, InferenceResult
 from samebytes_gstreamer import Segmentation
+from samebytes_gstreamer._abi.gi import GstVideo
 from samebytes_gstreamer._abi.gstreamer import GstMemory
-from samebytes_gstreamer._analytics.memory import lent
-from samebytes_gstreamer._analytics.reading import MOST_RESULTS
-from samebytes_gstreamer._gi import GstVideo
-from samebytes_gstreamer._libraries import gst
-from samebytes_gstreamer._metas import metas_of
+from samebytes_gstreamer._abi.libraries import gst
+from samebytes_gstreamer._metadata.analytics.memory import lent
+from samebytes_gstreamer._metadata.analytics.reading import MOST_RESULTS
+from samebytes_gstreamer._metadata.metas import metas_of
 
 from .analytics_checks import (
     BOX,

@@ -17,10 +17,10 @@ from samebytes import Region, metadata
 from samebytes.metadata import InferenceResult, ObjectId
 from samebytes_gstreamer import Segmentation
 from samebytes_gstreamer._abi.analytics import GstAnalyticsMtd
-from samebytes_gstreamer._analytics import read_analytics
-from samebytes_gstreamer._analytics.functions import analytics, keypoints
-from samebytes_gstreamer._analytics.points import _COCO
-from samebytes_gstreamer._gi import Gst
+from samebytes_gstreamer._abi.gi import Gst
+from samebytes_gstreamer._metadata.analytics import read_analytics
+from samebytes_gstreamer._metadata.analytics.functions import analytics, keypoints
+from samebytes_gstreamer._metadata.analytics.points import _COCO
 
 from .analytics_checks import BOX, detect, frames_of, gray, infer, native, plain, read, registered
 

@@ -12,7 +12,7 @@ import pytest
 
 import samebytes
 import samebytes_gstreamer as sbg
-from samebytes_gstreamer._loans import held_count
+from samebytes_gstreamer._memory.loans import held_count
 
 
 def _open_descriptors() -> int:

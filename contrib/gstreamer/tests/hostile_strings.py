@@ -16,7 +16,7 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import SamebytesError
-from samebytes_gstreamer._gi import Gst
+from samebytes_gstreamer._abi.gi import Gst
 
 from . import sample_elements
 

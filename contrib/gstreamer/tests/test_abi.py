@@ -9,8 +9,7 @@ import sys
 import pytest
 from gi.repository import GObject, Gst
 
-from samebytes_gstreamer import _libraries
-from samebytes_gstreamer._abi import glib, gstreamer
+from samebytes_gstreamer._abi import glib, gstreamer, libraries
 
 
 def test_constants() -> None:
@@ -27,11 +26,11 @@ def test_fundamental_types(name: str) -> None:
     spelled = {"G_TYPE_BOOLEAN": b"gboolean", "G_TYPE_STRING": b"gchararray",
                "G_TYPE_VARIANT": b"GVariant"}  # fmt: skip
     expected = spelled.get(name, b"g" + name.removeprefix("G_TYPE_").lower().encode())
-    assert _libraries.gobject.g_type_name(getattr(glib, name)) == expected
+    assert libraries.gobject.g_type_name(getattr(glib, name)) == expected
 
 
 def test_layouts_are_those_of_the_typelibs() -> None:
-    _libraries.check_layouts()
+    libraries.check_layouts()
 
 
 @pytest.mark.parametrize(

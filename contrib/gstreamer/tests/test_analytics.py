@@ -18,8 +18,8 @@ import samebytes_gstreamer as sbg
 from samebytes import Region, metadata
 from samebytes.errors import MetadataError, MissingDependencyError, UnknownNameError
 from samebytes.metadata import KEY, Classification, ObjectId
-from samebytes_gstreamer._analytics import functions, labels, merged_regions, writing
-from samebytes_gstreamer._metas import metas_of
+from samebytes_gstreamer._metadata.analytics import functions, labels, merged_regions, writing
+from samebytes_gstreamer._metadata.metas import metas_of
 
 
 @pytest.fixture

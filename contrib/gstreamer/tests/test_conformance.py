@@ -22,8 +22,8 @@ from samebytes.testing import (
     TensorSuite,
 )
 from samebytes_gstreamer import GStreamerPlane
+from samebytes_gstreamer._abi.gi import Gst, GstVideo
 from samebytes_gstreamer._abi.gstreamer import GstMapInfo
-from samebytes_gstreamer._gi import Gst, GstVideo
 
 Array = np.ndarray[Any, Any]
 

@@ -14,7 +14,7 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import ElementError
-from samebytes_gstreamer import _pipeline
+from samebytes_gstreamer._pipelines import pipeline
 
 from .sample_elements import GRAY, SOURCE
 
@@ -58,7 +58,7 @@ class DeafSink(Deaf, el.Sink):
 @pytest.fixture(autouse=True)
 def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Deaf]]:
     """The elements are registered; afterwards they return, are closed, and no thread is left."""
-    monkeypatch.setattr(_pipeline, "_PATIENCE", 0.3)
+    monkeypatch.setattr(pipeline, "_PATIENCE", 0.3)
     for name, value in (
         ("is_in", threading.Event()), ("go_on", threading.Event()), ("said", list[str]()),
     ):  # fmt: skip

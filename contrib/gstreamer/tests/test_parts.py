@@ -14,11 +14,11 @@ import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes import ImageFormat, ImageInfo, Region
 from samebytes_gstreamer._abi.gstreamer import GstMiniObject
-from samebytes_gstreamer._colors import _usual
-from samebytes_gstreamer._formats import _numbers
-from samebytes_gstreamer._libraries import gst, video
-from samebytes_gstreamer._pipeline import Deadline
-from samebytes_gstreamer._results_of_frames import as_it_is
+from samebytes_gstreamer._abi.libraries import gst, video
+from samebytes_gstreamer._caps.colors import _usual
+from samebytes_gstreamer._caps.formats import _numbers
+from samebytes_gstreamer._pipelines.pipeline import Deadline
+from samebytes_gstreamer._pipelines.results_of_frames import as_it_is
 
 GRAY = "video/x-raw,format=GRAY8,width=16,height=8,framerate=0/1"
 
@@ -47,7 +47,7 @@ def test_a_buffer_that_another_thread_closes_stays_while_it_is_read(
         def __getattr__(self, name: str) -> Any:
             return getattr(gst, name)
 
-    monkeypatch.setattr("samebytes_gstreamer._frame.gst", Closing())
+    monkeypatch.setattr("samebytes_gstreamer._buffers.frame.gst", Closing())
     assert not frame.readonly
     assert seen == [1]
 

@@ -118,8 +118,8 @@ import sys, linecache
 import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
-from samebytes_gstreamer._gi import Gst, GstVideo, pointer_of
-from samebytes_gstreamer._memory import kind_of
+from samebytes_gstreamer._abi.gi import Gst, GstVideo, pointer_of
+from samebytes_gstreamer._memory.memory import kind_of
 import gi.module
 
 late = []

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from samebytes.plugins import lazy_exports
 
 if TYPE_CHECKING:
-    from ._analytics import write_regions_as
-    from ._context import GStreamerContext, GStreamerOpenCLContext, GStreamerVAContext
-    from ._dlstreamer import add_gva_metas
-    from ._element_context import context_of
-    from ._frame import GStreamerFrame, frame_of, frames_of
+    from ._buffers.context import GStreamerContext, GStreamerOpenCLContext, GStreamerVAContext
+    from ._buffers.element_context import context_of
+    from ._buffers.frame import GStreamerFrame, frame_of, frames_of
+    from ._buffers.tensor import GStreamerTensor
     from ._hosted.registering import register
-    from ._pipeline import PipelineError, PipelineTimeoutError
-    from ._plane import GStreamerPlane
-    from ._segmentation import Segmentation
-    from ._sink import GStreamerSink
-    from ._source import GStreamerSource
-    from ._tensor import GStreamerTensor
+    from ._memory.plane import GStreamerPlane
+    from ._metadata.analytics import write_regions_as
+    from ._metadata.dlstreamer import add_gva_metas
+    from ._metadata.segmentation import Segmentation
+    from ._pipelines.pipeline import PipelineError, PipelineTimeoutError
+    from ._pipelines.sink import GStreamerSink
+    from ._pipelines.source import GStreamerSource
 
 __version__ = "0.1.0"
 
@@ -44,23 +44,23 @@ __all__ = [
 ]
 
 _HOME = {
-    "GStreamerContext": "._context",
-    "GStreamerFrame": "._frame",
-    "GStreamerOpenCLContext": "._context",
-    "GStreamerPlane": "._plane",
-    "GStreamerSink": "._sink",
-    "GStreamerSource": "._source",
-    "GStreamerTensor": "._tensor",
-    "GStreamerVAContext": "._context",
-    "PipelineError": "._pipeline",
-    "PipelineTimeoutError": "._pipeline",
-    "Segmentation": "._segmentation",
-    "add_gva_metas": "._dlstreamer",
-    "context_of": "._element_context",
-    "frame_of": "._frame",
-    "frames_of": "._frame",
+    "GStreamerContext": "._buffers.context",
+    "GStreamerFrame": "._buffers.frame",
+    "GStreamerOpenCLContext": "._buffers.context",
+    "GStreamerPlane": "._memory.plane",
+    "GStreamerSink": "._pipelines.sink",
+    "GStreamerSource": "._pipelines.source",
+    "GStreamerTensor": "._buffers.tensor",
+    "GStreamerVAContext": "._buffers.context",
+    "PipelineError": "._pipelines.pipeline",
+    "PipelineTimeoutError": "._pipelines.pipeline",
+    "Segmentation": "._metadata.segmentation",
+    "add_gva_metas": "._metadata.dlstreamer",
+    "context_of": "._buffers.element_context",
+    "frame_of": "._buffers.frame",
+    "frames_of": "._buffers.frame",
     "register": "._hosted.registering",
-    "write_regions_as": "._analytics",
+    "write_regions_as": "._metadata.analytics",
 }
 
 

@@ -20,15 +20,15 @@ PLUGIN = Plugin(
 def samebytes_tensors() -> list[NativeSpec]:
     """Buffers and samples, memories, and planes in them."""
     frame, tensor = (
-        "samebytes_gstreamer._frame:GStreamerFrame",
-        ("samebytes_gstreamer._tensor:GStreamerTensor"),
+        "samebytes_gstreamer._buffers.frame:GStreamerFrame",
+        ("samebytes_gstreamer._buffers.tensor:GStreamerTensor"),
     )
     return [
         NativeSpec(native="gi.repository.Gst.Buffer", wraps=frame, level="frame"),
         NativeSpec(native="gi.repository.Gst.Sample", wraps=frame, level="frame"),
         NativeSpec(native="gi.repository.Gst.Memory", wraps=tensor, level="tensor"),
         NativeSpec(
-            native="samebytes_gstreamer._plane.GStreamerPlane", wraps=tensor, level="tensor"
+            native="samebytes_gstreamer._memory.plane.GStreamerPlane", wraps=tensor, level="tensor"
         ),
     ]
 
@@ -39,12 +39,12 @@ def samebytes_elements() -> list[ElementSpec]:
     return [
         ElementSpec(
             name="gstreamer.source",
-            element="samebytes_gstreamer._elements:SourceElement",
+            element="samebytes_gstreamer._pipelines.elements:SourceElement",
             summary="the frames of a pipeline as for gst-launch-1.0",
         ),
         ElementSpec(
             name="gstreamer.sink",
-            element="samebytes_gstreamer._elements:SinkElement",
+            element="samebytes_gstreamer._pipelines.elements:SinkElement",
             summary="frames for a pipeline as for gst-launch-1.0",
         ),
     ]
@@ -56,19 +56,19 @@ def samebytes_contexts() -> list[ContextSpec]:
     return [
         ContextSpec(
             node="gstreamer",
-            context="samebytes_gstreamer._context:GStreamerContext",
+            context="samebytes_gstreamer._buffers.context:GStreamerContext",
             level="frame",
             transit=False,
         ),
         ContextSpec(
             node="gstreamer:VA",
-            context="samebytes_gstreamer._context:GStreamerVAContext",
+            context="samebytes_gstreamer._buffers.context:GStreamerVAContext",
             level="frame",
             transit=False,
         ),
         ContextSpec(
             node="gstreamer:OpenCL",
-            context="samebytes_gstreamer._context:GStreamerOpenCLContext",
+            context="samebytes_gstreamer._buffers.context:GStreamerOpenCLContext",
             derives_from=("opencl",),
             level="frame",
             transit=False,
@@ -83,7 +83,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer",
             target="cpu",
-            mapper="samebytes_gstreamer._to_cpu:FrameToCpu",
+            mapper="samebytes_gstreamer._buffers.to_cpu:FrameToCpu",
             transfer=Transfer.ALIAS,
             summary="gst_memory_map of each memory once; nothing is merged",
             level="frame",
@@ -91,7 +91,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer",
             target="cpu",
-            mapper="samebytes_gstreamer._to_cpu:MemoryToCpu",
+            mapper="samebytes_gstreamer._buffers.to_cpu:MemoryToCpu",
             transfer=Transfer.ALIAS,
             summary="gst_memory_map",
             per_plane=False,
@@ -99,7 +99,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="cpu",
             target="gstreamer",
-            mapper="samebytes_gstreamer._from_cpu:CpuToBuffer",
+            mapper="samebytes_gstreamer._buffers.from_cpu:CpuToBuffer",
             transfer=Transfer.ALIAS,
             summary="a buffer whose memories are the arrays', with a VideoMeta",
             level="frame",
@@ -107,7 +107,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="cpu",
             target="gstreamer",
-            mapper="samebytes_gstreamer._from_cpu:CpuToMemory",
+            mapper="samebytes_gstreamer._buffers.from_cpu:CpuToMemory",
             transfer=Transfer.ALIAS,
             summary="gst_memory_new_wrapped",
             per_plane=False,
@@ -115,7 +115,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer",
             target="dma",
-            mapper="samebytes_gstreamer._to_dma:FrameToDMA",
+            mapper="samebytes_gstreamer._buffers.to_dma:FrameToDMA",
             transfer=Transfer.IMPORT,
             only="memory behind a descriptor",
             summary="a duplicate of each memory's descriptor",
@@ -126,7 +126,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer",
             target="dma",
-            mapper="samebytes_gstreamer._to_dma:MemoryToDMA",
+            mapper="samebytes_gstreamer._buffers.to_dma:MemoryToDMA",
             transfer=Transfer.IMPORT,
             only="memory behind a descriptor",
             summary="a duplicate of the memory's descriptor",
@@ -137,7 +137,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="dma",
             target="gstreamer",
-            mapper="samebytes_gstreamer._from_dma:DMAToBuffer",
+            mapper="samebytes_gstreamer._buffers.from_dma:DMAToBuffer",
             transfer=Transfer.IMPORT,
             summary="a buffer of memories with their own descriptors",
             level="frame",
@@ -146,7 +146,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="dma",
             target="gstreamer",
-            mapper="samebytes_gstreamer._from_dma:DMAToMemory",
+            mapper="samebytes_gstreamer._buffers.from_dma:DMAToMemory",
             transfer=Transfer.IMPORT,
             summary="a memory with its own descriptor",
             per_plane=False,
@@ -155,7 +155,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer:VA",
             target="vaapi",
-            mapper="samebytes_gstreamer._device_edges:VAFrameToSurface",
+            mapper="samebytes_gstreamer._buffers.device_edges:VAFrameToSurface",
             transfer=Transfer.ALIAS,
             summary="the surface in the buffer",
             level="frame",
@@ -165,7 +165,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="opencl",
             target="gstreamer:OpenCL",
-            mapper="samebytes_gstreamer._device_edges:OpenCLToBuffer",
+            mapper="samebytes_gstreamer._buffers.device_edges:OpenCLToBuffer",
             transfer=Transfer.ALIAS,
             summary="a buffer that carries the cl_mem objects through a pipeline",
             level="frame",
@@ -175,7 +175,7 @@ def samebytes_mappers() -> list[MapperSpec]:
         MapperSpec(
             source="gstreamer:OpenCL",
             target="opencl",
-            mapper="samebytes_gstreamer._device_edges:BufferToOpenCL",
+            mapper="samebytes_gstreamer._buffers.device_edges:BufferToOpenCL",
             transfer=Transfer.ALIAS,
             summary="the cl_mem objects that the buffer carries",
             level="frame",

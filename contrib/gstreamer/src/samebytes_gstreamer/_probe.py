@@ -14,12 +14,12 @@ def probe() -> ProbeResult:
     try:
         import gi
 
-        from ._gi import Gst
-        from ._libraries import va
+        from ._abi.gi import Gst
+        from ._abi.libraries import va
     except SamebytesError as error:
         return ProbeResult(usable=False, reason=str(error), hint=getattr(error, "hint", ""))
     except ImportError as error:
-        from ._install_hints import PYGOBJECT
+        from ._abi.install_hints import PYGOBJECT
 
         return ProbeResult(
             usable=False, reason=f"PyGObject cannot be imported: {error}", hint=PYGOBJECT

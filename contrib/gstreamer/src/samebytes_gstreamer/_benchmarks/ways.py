@@ -13,8 +13,8 @@ import numpy as np
 import samebytes as sb
 from samebytes.benchmarks import Ways, along
 
-from .._gi import Gst
-from .._source import GStreamerSource
+from .._abi.gi import Gst
+from .._pipelines.source import GStreamerSource
 
 gi.require_version("GstAllocators", "1.0")
 gi.require_version("GstVideo", "1.0")

@@ -13,8 +13,8 @@ import samebytes.elements as el
 from samebytes import Access, Context
 from samebytes.errors import NegotiationError, SamebytesError
 
-from .._element_context import context_of
-from .._frame import GStreamerFrame
+from .._buffers.element_context import context_of
+from .._buffers.frame import GStreamerFrame
 from .caps import patterns_of
 
 __all__ = ["agreement", "context_near", "targets"]

@@ -10,9 +10,9 @@ import samebytes.elements as el
 from samebytes import Frame
 
 from .._abi.gstreamer import GST_CLOCK_TIME_NONE, GstBuffer
-from .._frame import GStreamerFrame
-from .._outgoing import Outgoing
-from .._results_of_frames import as_it_is
+from .._buffers.frame import GStreamerFrame
+from .._pipelines.outgoing import Outgoing
+from .._pipelines.results_of_frames import as_it_is
 from .caps import check_result
 
 __all__ = ["lend", "own_copy"]

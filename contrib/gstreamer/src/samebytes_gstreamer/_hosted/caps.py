@@ -11,9 +11,9 @@ import samebytes.elements as el
 from samebytes import AudioInfo, ImageFormat, ImageInfo
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
-from .._caps import Description, Sound, describe
-from .._formats import known_formats, video_format_name
-from .._gi import Gst
+from .._abi.gi import Gst
+from .._caps.caps import Description, Sound, describe
+from .._caps.formats import known_formats, video_format_name
 
 __all__ = ["caps_of", "check_result", "given_caps", "info_of", "patterns_of"]
 

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from samebytes.errors import ElementError
 from samebytes.plugins import without_secrets_in
 
-from .._allocation import pages
-from .._gi import GLib, Gst, GstBase
+from .._abi.gi import GLib, Gst, GstBase
+from .._memory.allocation import pages
 from .host import Host
 from .properties import Values
 

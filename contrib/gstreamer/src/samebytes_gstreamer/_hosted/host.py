@@ -18,12 +18,12 @@ from samebytes.errors import (
     SamebytesError,
 )
 
-from .._frame import GStreamerFrame, frame_of
-from .._gi import Gst
-from .._meta import GStreamerMeta
-from .._outgoing import Outgoing
-from .._results_of_frames import said_of, with_results
-from .._tags import orientation_in
+from .._abi.gi import Gst
+from .._buffers.frame import GStreamerFrame, frame_of
+from .._metadata.meta import GStreamerMeta
+from .._metadata.tags import orientation_in
+from .._pipelines.outgoing import Outgoing
+from .._pipelines.results_of_frames import said_of, with_results
 from .agreeing import agreement, context_near, targets
 from .buffers import lend, own_copy
 from .caps import check_result, given_caps, info_of, patterns_of

@@ -16,7 +16,7 @@ from typing import Any
 from samebytes.elements import Parameter
 from samebytes.errors import ParameterError, UnsupportedObjectError
 
-from .._gi import GObject
+from .._abi.gi import GObject
 
 __all__ = ["COPY", "Values", "properties_of"]
 

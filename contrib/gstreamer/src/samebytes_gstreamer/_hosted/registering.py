@@ -10,7 +10,7 @@ from typing import Any
 import samebytes.elements as el
 from samebytes.errors import UnsupportedObjectError
 
-from .._gi import GObject, Gst
+from .._abi.gi import GObject, Gst
 from .caps import caps_of, patterns_of
 from .gobjects import InPlace, Making, Writing
 from .properties import properties_of

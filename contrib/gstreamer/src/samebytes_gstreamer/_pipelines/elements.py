@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The elements gstreamer.source and gstreamer.sink: GStreamer at the ends of a pipeline."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import samebytes.elements as el
+from samebytes import Context, ImageInfo
+from samebytes.errors import ClosedError
+from samebytes.formats import duration_of
+
+from .._buffers.frame import GStreamerFrame
+from .._caps.wanted_formats import usual_first
+from .pipeline import Deadline, PipelineTimeoutError
+from .sink import GStreamerSink
+from .source import GStreamerSource
+
+__all__ = ["SinkElement", "SourceElement"]
+
+_USUAL = Fraction(1, 25)
+"""Seconds of a frame that says neither its duration nor a rate."""
+_SOON = 0.05
+"""Seconds in which a streaming thread that does not refer to its frames has released one."""
+
+
+class _Offered(el.Media):
+    """Any frame. Pictures in memory may be of every format, as far as is known before they come."""
+
+    def offers(self, like: el.FrameInfo | None) -> list[el.FrameInfo]:
+        """One of each format."""
+        return [el.FrameInfo("image", "gstreamer", format=name) for name in usual_first()]
+
+
+class SourceElement(el.Source):
+    """The frames of a pipeline of GStreamer, as `GStreamerSource` reads them.
+
+        el.Pipeline(el.create("gstreamer.source", "filesrc location=in.mp4 ! decodebin"), ...)
+
+    A source that is `live` waits for frames as long as the pipeline runs; others fail after
+    `timeout`, which counts only while no frame of the pipeline moves.
+
+    Elements of GStreamer that can give several formats give one that the next elements take, if
+    there is one. Caps in the pipeline count more.
+
+    Times are those at which a player shows the frames (running times): a stream whose buffers begin
+    at 80 ms, as those of an MP4 with B-frames do, begins at 0. They rise, as of `el.Timeline`: they
+    go on where they repeat or step back, and if `live` where they step far ahead; pictures without
+    a time get it by the rate.
+    """
+
+    name = "gstreamer.source"
+    gives: ClassVar[Any] = _Offered()
+
+    pipeline: Annotated[str, el.Doc("as for gst-launch-1.0; an appsink is put at its end")]
+    appsink: Annotated[str, el.Doc("the name of the appsink, if there are several")] = ""
+    timeout: Annotated[float, el.Range(0), el.Doc("seconds to wait for a frame")] = 10.0
+    max_buffers: Annotated[int, el.Range(1), el.Doc("how many unread frames may wait")] = 4
+    sync: Annotated[bool, el.Doc("wait until the time of each frame has come")] = False
+    access: Annotated[
+        Literal["r", "rw"] | None,
+        el.Doc("rw: wait with each frame until it can be written; None: as the pipeline needs it"),
+    ] = None
+    live: Annotated[  # type: ignore[misc]  # of each object: a camera, or a file
+        bool, el.Doc("frames come when they come: a camera, a network stream")
+    ] = False
+
+    _source: GStreamerSource | None = None
+    _timeline = el.Timeline()
+    _released_soon = False
+
+    def negotiate(self, wanted: el.FrameInfo | None) -> None:
+        """Nothing: the first frame says what it is."""
+
+    def open(self, context: Context | None) -> None:
+        """Make the pipeline and play it."""
+        self._source = GStreamerSource(
+            self.pipeline, name=self.appsink or None, timeout=self.timeout,
+            max_buffers=self.max_buffers, sync=self.sync, access=self.access or "r",
+            formats=self.wanted_formats,
+        ).__enter__()  # fmt: skip
+        self._timeline = el.Timeline(live=self.live)
+        self._released_soon = self.access is None and self.wanted_access != "r"
+
+    def read(self) -> Any:
+        """The next frame; None at the end of the stream, and after interrupt().
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: no frame came in time.
+        """
+        source = self._source
+        assert source is not None
+        while True:
+            try:
+                frame = source.read()
+                break
+            except PipelineTimeoutError:
+                if not self.live:
+                    raise
+        if frame is not None:
+            _place(frame, source.running_time, self._timeline)
+        if self._released_soon and frame is not None:
+            try:
+                source.await_release(frame, Deadline(_SOON, "no release"))
+            except PipelineTimeoutError:
+                # As of a decoder that refers to it: frames wait before the element that writes.
+                self._released_soon = False
+        return frame
+
+    def interrupt(self) -> None:
+        """End a read that waits."""
+        source = self._source
+        if source is not None:
+            source.interrupt()
+
+    def close(self) -> None:
+        """Stop the pipeline. Frames stay valid."""
+        source, self._source = self._source, None
+        if source is not None:
+            source.close()
+
+
+def _place(frame: GStreamerFrame, shown: int | None, timeline: el.Timeline) -> None:
+    """Give a frame its time. Sound and tensors that come without one have no rate to count by."""
+    meta = frame.meta
+    if shown is not None and meta.pts is not None:
+        meta.pts = shown
+    if meta.pts is None and not isinstance(meta.info, ImageInfo):
+        return
+    rate = meta.metadata["gstreamer"].get("framerate")
+    length = 1 / rate if rate else duration_of(meta.metadata) or _USUAL
+    meta.pts, meta.time_base = timeline.place(meta.pts, meta.time_base, length)
+
+
+class SinkElement(el.Sink):
+    """Frames for a pipeline of GStreamer, as `GStreamerSink` writes them.
+
+        el.Pipeline(..., el.create("gstreamer.sink", "videoconvert ! autovideosink"))
+
+    When the element is closed, the stream is ended, and what was written is worked on, for at most
+    `timeout` seconds.
+    """
+
+    name = "gstreamer.sink"
+    one_stream = True
+    takes: ClassVar[Any] = el.Media(memory="gstreamer|gstreamer:VA")
+
+    pipeline: Annotated[str, el.Doc("as for gst-launch-1.0; an appsrc is put at its beginning")]
+    appsrc: Annotated[str, el.Doc("the name of the appsrc, if there are several")] = ""
+    caps: Annotated[str, el.Doc("of the frames; by default what each frame says")] = ""
+    timeout: Annotated[float, el.Range(0), el.Doc("seconds to wait for room, and at the end")] = (
+        10.0
+    )
+    max_buffers: Annotated[int, el.Range(1), el.Doc("how many frames may wait")] = 4
+    on_failure: Annotated[
+        Literal["finish", "stop"],
+        el.Doc("when the run fails: finish what was written, or stop at once"),
+    ] = "finish"
+
+    _sink: GStreamerSink | None = None
+
+    def open(self, context: Context | None) -> None:
+        """Make the pipeline; it plays with the first frame."""
+        self._sink = GStreamerSink(
+            self.pipeline, name=self.appsrc or None, caps=self.caps or None,
+            timeout=self.timeout, max_buffers=self.max_buffers,
+        )  # fmt: skip
+
+    def write(self, frame: Any) -> None:
+        """Hand a frame to the pipeline.
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: there was no room in time.
+            ClosedError: an element ended the stream, or interrupt() was called.
+        """
+        if self._sink is None:
+            raise ClosedError(f"{self.name!r} is not open")
+        self._sink.write(frame)
+
+    def interrupt(self) -> None:
+        """End a write that waits for room."""
+        sink = self._sink
+        if sink is not None:
+            sink.interrupt()
+
+    def close(self) -> None:
+        """End the stream, wait until the pipeline has done with it, and stop it.
+
+        Raises:
+            PipelineError: an element failed.
+            PipelineTimeoutError: that took longer than `timeout`.
+        """
+        sink, self._sink = self._sink, None
+        if sink is None:
+            return
+        if self.run_failed and self.on_failure == "stop":
+            sink.stop()
+            return
+        if self.run_failed:
+            sink.interrupt()
+        sink.close()
