@@ -19,8 +19,7 @@ import samebytes.elements as el
 from samebytes import metadata
 from samebytes.errors import ClosedError, ElementError, NegotiationError, ParameterError
 from samebytes.testing import missing_device
-from samebytes_openvino import OpenVINOInfer
-from samebytes_openvino._elements._requests import Batch, Batches
+from samebytes_openvino import InferRequest, OpenVINOInfer
 
 
 @pytest.fixture(params=["CPU", "GPU", "NPU"])
@@ -446,31 +445,21 @@ def test_frames_of_a_batch_are_lost_when_it_stops() -> None:
     assert rows.of("openvino.infer").lost == rows.lost == rows[0].frames_out - 1
 
 
-@pytest.mark.parametrize("failing", range(4))
-def test_a_batch_that_fails_keeps_no_other_from_starting(failing: int) -> None:
-    class Busy:
-        idle = False
+@pytest.mark.parametrize("failing", range(8))
+@pytest.mark.parametrize(("batch", "requests"), [(2, 1), (1, 2)])
+def test_a_batch_that_fails_keeps_no_other_from_starting(
+    batch: int, requests: int, failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(InferRequest, "idle", property(lambda _: False))  # none ends early
 
-    def fails(flight: Batch) -> None:
-        if flight.frames[0].meta.pts == failing:
+    def fails(frame: sb.Frame[Any], _: Any) -> None:
+        if frame.pts == failing:
             raise ValueError("no boxes")
 
-    def begin(request: Any, frames: list[sb.Frame[Any]]) -> Batch:
-        assert len(frames) == 1
-        return Batch(frames, request, Busy(), None)  # type: ignore[arg-type]  # never ready early
-
-    request: Any = object()
-    line = Batches(lambda _: request, begin, fails, requests=1, batch=1)
-    out: list[int] = []
-    errors = 0
-    for number in range(5):
-        frame = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
-        frame.meta.pts = number
-        try:
-            out.extend(f.meta.pts or 0 for f in (line.put(frame) if number < 4 else line.end()))
-        except ValueError:
-            errors += 1
-    assert (sorted(out), errors) == ([n for n in range(4) if n != failing], 1)
+    infer = OpenVINOInfer(mean_of_image(), batch=batch, requests=requests, postprocess=fails)
+    with el.Pipeline(grays(count=8), infer).start(threads=0, on_error="drop") as out:
+        came = [frame.pts for frame in out]
+    assert came == [n for n in range(8) if n // batch != failing // batch]
 
 
 @pytest.mark.parametrize("requests", [None, 2])
