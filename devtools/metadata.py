@@ -32,7 +32,6 @@ _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(
     r"\]\(\s*<?([^)\s>]+)|^\s*\[[^\]]+\]:\s*<?([^\s>]+)|(?:href|src)=[\"']([^\"']+)", re.MULTILINE
 )
-_ROW = re.compile(r"^\| `([\w-]+)` \| (.*) \|$", re.MULTILINE)
 _NAME = re.compile(r"`([\w-]+)`")
 
 
@@ -61,9 +60,6 @@ def complaints() -> list[str]:
             *(["README.md: a package page cannot say so"] if "on PyPI yet" in readme else []),
         )
         found += [f"{distribution.folder}: {check}" for check in checks]
-    for folder in (CORE.path, ROOT):
-        name = folder.relative_to(ROOT) / "README.md"
-        found += [f"{name}: {c}" for c in extras_table(core, _readme(folder))]
     return [*found, *(f"README.md: {c}" for c in folders_installed(_readme(ROOT)))]
 
 
@@ -91,12 +87,9 @@ def _fields(
         for key, value in expected.items()
         if project.get(key) != value
     ]
-    classifiers = project.get("classifiers", [])
-    found += [f"the classifier {c} is missing" for c in CLASSIFIERS if c not in classifiers]
-    more = (c for c in classifiers if c not in CLASSIFIERS and not c.startswith("Topic :: "))
-    found += [f"the classifier {c} is not one of all distributions, nor a topic" for c in more]
-    if classifiers != sorted(classifiers):
-        found.append("the classifiers are not in order")
+    own = sorted(c for c in project["classifiers"] if c.startswith("Topic :: "))
+    if project["classifiers"] != sorted([*CLASSIFIERS, *own]):
+        found.append("the classifiers are not those of all distributions and topics, in order")
     return found
 
 
@@ -116,23 +109,6 @@ def _undocumented(project: Mapping[str, Any], readme: str) -> list[str]:
         named |= set(several.split(","))
     extras = project.get("optional-dependencies", {})
     return [f"README.md does not name the extra {e}" for e in extras if e not in named]
-
-
-def extras_table(core: Mapping[str, Any], readme: str) -> list[str]:
-    """The errors in a README's table of the core's extras: | `extra` | what it brings |."""
-    extras: dict[str, list[str]] = core["optional-dependencies"]
-    rows = dict(_ROW.findall(readme.partition("| extra |")[2].partition("\n\n")[0]))
-    found = [f"the table lacks the extra {e}" for e in extras if e not in rows]
-    found += [f"the table has the extra {e}, which does not exist" for e in rows if e not in extras]
-    brought = {
-        extra for text in extras["all"] for extra in text.partition("[")[2].rstrip("]").split(",")
-    }
-    left_out = extras.keys() - brought - {"all"}
-    if set(_NAME.findall(rows.get("all", ""))) != left_out:
-        found.append(
-            f"the row of `all` must name what it leaves out: {', '.join(sorted(left_out))}"
-        )
-    return found
 
 
 def folders_installed(readme: str) -> list[str]:

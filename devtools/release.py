@@ -8,9 +8,9 @@ from pathlib import Path
 from devtools import metadata
 from devtools.results import Result, not_run
 from devtools.wheels import wheels
-from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, capture
+from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, capture
 
-__all__ = ["before_uploading", "complete", "release", "same_versions"]
+__all__ = ["before_uploading", "release", "same_versions"]
 
 _VERSION = re.compile(r'^__version__ = "([^"]+)"$', re.MULTILINE)
 
@@ -23,7 +23,6 @@ def release(folder: Path) -> list[Result]:
     found.append(wheels(folder))
     if not found[-1].ok:
         return found
-    found.append(_result("complete", complete(folder), "a wheel and an sdist of each distribution"))
     _say_what_to_upload(folder)
     found += [not_run("before uploading", line) for line in before_uploading()]
     return found
@@ -39,18 +38,6 @@ def same_versions() -> list[str]:
                 if version != wanted:
                     name = module.relative_to(ROOT)
                     found.append(f"{name}: __version__ is {version}, expected {wanted}")
-    return found
-
-
-def complete(folder: Path, distributions: Sequence[Distribution] = DISTRIBUTIONS) -> list[str]:
-    """The files that are missing in `folder`, or there more than once."""
-    found = []
-    for distribution in distributions:
-        stem = distribution.name.replace("-", "_")
-        for ending in (".whl", ".tar.gz"):
-            files = list(folder.glob(f"{stem}-[0-9]*{ending}"))
-            if len(files) != 1:
-                found.append(f"{distribution.name}: {len(files)} files {stem}-VERSION{ending}")
     return found
 
 

@@ -23,17 +23,11 @@ on {machine}.
 Times are microseconds of one call, the least of many rounds in which samebytes and the call by
 hand took turns. "Times" is the median of their ratio over {repeats} repeats, and in brackets its
 range without the two outermost. A star marks what is above its goal:
-[Costs](../explanation/costs.md) says why, and [the profiles](#profiles-of-what-is-above-its-goal)
-show where the time goes.
+[Costs](../explanation/costs.md) says why, and `samebytes bench --profile ROW` where the time goes.
 On software devices the times say nothing about hardware; what samebytes does besides the native
 calls is the same there. "First time" is with memory that was not mapped before, "again" with the
 same memory once more.
 """
-_ABOUT_PROFILES = """\
-The functions that take longest in themselves, with the calls and microseconds of one call of the
-row. The profiler makes functions of Python seem slower than they are: compare these times with
-each other alone. `samebytes bench --profile ROW` shows all of them."""
-_PROFILE_COLUMNS = "| of | function | calls | us |\n|---|---|---|---|"
 _COLUMNS = "| what | size | samebytes | by hand | times | copying |\n|---|---|---|---|---|---|"
 _COMMAND = (
     "samebytes-softdevices run --gpu --npu --vaapi --cuda -- samebytes bench --json > run.json"
@@ -49,11 +43,12 @@ def page(run: Mapping[str, Any]) -> str:
         these = list(rows)
         parts.append(f"\n## {plugin}\n\n{_COLUMNS}\n" + "\n".join(map(_table_row, these)) + "\n")
         parts += _alone(these)
-    parts += _profiles(measured)
     missing = [row for row in run["rows"] if row["ours"] is None]
     if missing:
         parts.append("\n## Not measured\n\n| what | why |\n|---|---|")
-        parts += [f"| {escaped(row['name'])} | {_first_line(row['reason'])} |" for row in missing]
+        whys = (row["reason"].splitlines()[0].replace("|", "\\|") for row in missing)
+        names = (escaped(row["name"]) for row in missing)
+        parts += [f"| {name} | {why} |" for name, why in zip(names, whys, strict=True)]
         parts.append("")
     return "\n".join(parts)
 
@@ -70,26 +65,6 @@ def _alone(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         return []
     lines = [f"* {'; '.join(map(escaped, names))}: {why}" for why, names in reasons.items()]
     return ["Nothing by hand stands beside", "", *lines, ""]
-
-
-def _profiles(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The costliest functions of each row above its goal, each row in its first size."""
-    seen: set[tuple[str, str]] = set()
-    parts = ["\n## Profiles of what is above its goal\n", _ABOUT_PROFILES]
-    for row in rows:
-        key = row["plugin"], row["name"]
-        if not row["above_goal"] or not row.get("profile") or key in seen:
-            continue
-        seen.add(key)
-        parts.append(f"\n### {escaped(row['name'])}\n\n{_PROFILE_COLUMNS}")
-        for way, title in (("ours", "samebytes"), ("by_hand", "by hand")):
-            parts += [
-                f"| {title} | `{_cell(one['where'])}` | {one['calls']:.3g} | {one['us']:.2f} |"
-                for one in row["profile"].get(way, ())
-            ]
-    if not seen:
-        parts.append("\nThe run that is recorded has none.")
-    return [*parts, ""]
 
 
 def goals(run: Mapping[str, Any]) -> str:
@@ -134,11 +109,3 @@ def figure(microseconds: float | None) -> str:
 def escaped(text: str) -> str:
     """A row's name in a cell."""
     return f"`{text}`" if "(" in text or "_" in text else text
-
-
-def _first_line(text: str) -> str:
-    return _cell(text.splitlines()[0])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

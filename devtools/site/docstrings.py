@@ -59,7 +59,7 @@ def lacking(function: griffe.Function) -> list[str]:
         named = " ".join(str(each.annotation) for each in documented)
         if missing := sorted(each for each in raised if each not in named):
             found.append(f"Raises lacks {', '.join(missing)}")
-    return [*found, *_without_unit(function, sections), *_without_owner(function, sections)]
+    return [*found, *_unsaid(function, sections)]
 
 
 def _says_what_it_returns(function: griffe.Function, sections: dict[Any, Any]) -> bool:
@@ -80,26 +80,20 @@ def _first(function: griffe.Function) -> str:
     return " ".join(_text(function).partition("\n\n")[0].split())
 
 
-def _without_unit(function: griffe.Function, sections: dict[Any, Any]) -> Iterator[str]:
-    """The times, sizes and places of which the docstring names no unit."""
-    whole = _text(function).lower()
-    for parameter in sections.get(griffe.DocstringSectionKind.parameters, ()):
-        if parameter.annotation is not None and str(parameter.annotation) == "bool":
-            continue
-        # What another method explains is explained there.
-        if re.search(r"\bas (of|for) `", parameter.description):
-            continue
-        for name in (name.strip(" *") for name in parameter.name.split(",")):
-            for pattern, units in _UNITS.items():
-                if pattern.match(name) and not re.search(rf"\b({'|'.join(units)})s?\b", whole):
-                    yield f"{name} has no unit: {' or '.join(f'{unit}s' for unit in units)}"
-
-
-def _without_owner(function: griffe.Function, sections: dict[Any, Any]) -> Iterator[str]:
-    """The native things of which the docstring does not say who owns them, during and after."""
+def _unsaid(function: griffe.Function, sections: dict[Any, Any]) -> Iterator[str]:
+    """The times, sizes and places without a unit, and native things without an owner."""
     whole = _text(function)
+    words = set(re.findall(r"\w+", whole.lower()))
     for parameter in sections.get(griffe.DocstringSectionKind.parameters, ()):
+        # What another method explains is explained there.
+        elsewhere = re.search(r"\bas (of|for) `", parameter.description)
+        measured = str(parameter.annotation) != "bool" and not elsewhere
         for name in (name.strip(" *") for name in parameter.name.split(",")):
+            for pattern, units in _UNITS.items() if measured else ():
+                if pattern.match(name) and not re.search(
+                    rf"\b({'|'.join(units)})s?\b", whole.lower()
+                ):
+                    yield f"{name} has no unit: {' or '.join(f'{unit}s' for unit in units)}"
             if _NATIVE.fullmatch(name) and not _OWNED.search(whole):
                 yield f"{name} may be held, taken over or only looked at: it is not said which"
 
@@ -127,37 +121,20 @@ def _inherited(function: griffe.Function) -> griffe.Function | None:
 
 
 def _raised(function: griffe.Function) -> set[str]:
-    """The classes of errors that the body itself raises, and does not catch."""
-    tree = ast.parse(textwrap.dedent(function.source))
-    found = set()
-    for node in _own(tree.body[0]):
+    """The classes of errors that the body itself raises, outside of what `try` guards."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = list(ast.parse(textwrap.dedent(function.source)).body[0].body)  # type: ignore[attr-defined]  # a function
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            continue
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             called = ast.unparse(node.exc.func).rpartition(".")[2]
             if called != _ABSTRACT and called[:1].isupper():
                 found.add(called)
+        guarded = node.body if isinstance(node, ast.Try) and node.handlers else ()
+        waiting += [child for child in ast.iter_child_nodes(node) if child not in guarded]
     return found
-
-
-def _own(function: Any) -> Iterator[Any]:
-    """The nodes of a function without those of functions in it, and without caught errors."""
-    for node in ast.iter_child_nodes(function):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            yield node
-            inner = _own(node)
-            yield from _escaping(node, inner) if isinstance(node, ast.Try) else inner
-
-
-def _escaping(statement: ast.Try, nodes: Iterator[Any]) -> Iterator[Any]:
-    """The nodes of a `try` without what it raises for its own handlers."""
-    caught = " ".join(ast.unparse(each.type) for each in statement.handlers if each.type)
-    guarded = {id(node) for part in statement.body for node in ast.walk(part)}
-    # A constant is a tuple of classes.
-    everything = re.search(r"\bException\b|\b[A-Z_]+\b", caught)
-    for node in nodes:
-        raised = isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)
-        named = raised and ast.unparse(node.exc.func) in caught
-        if not (raised and id(node) in guarded and (named or everything)):
-            yield node
 
 
 def unexplained(class_: griffe.Class) -> list[str]:

@@ -37,12 +37,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return links.with_devices(markdown, name)
 
 
-def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001  # as above
-    """Link the errors that a docstring names to their classes."""
-    in_reference = page.file.src_uri.startswith("reference/api/")
-    return reference.with_linked_errors(html, page.file.name) if in_reference else html
-
-
 def on_post_build(config: MkDocsConfig) -> None:
     """Put the pages of docs/ beside the site as Markdown, with a list, and look at the reference.
 

@@ -21,7 +21,6 @@ __all__ = [
     "complaints",
     "directives",
     "public_names",
-    "with_linked_errors",
 ]
 
 PAGES = ROOT / "docs" / "reference" / "api"
@@ -31,8 +30,6 @@ _LAST = ("samebytes.plugins", "samebytes.testing")
 _NOT_SHOWN = ("samebytes_demo", "samebytes.testing.rules.")
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n +\S.*)*", re.MULTILINE)
 _INHERITED = re.compile(r"inherited_members: \[([\w, ]*)\]")
-_ERRORS = "samebytes.errors."
-_BARE_NAME = re.compile(r"<code>(\w+)</code>(?!</a>)")
 # Its suites inherit hundreds of tests, which the rule book lists.
 _SUITES = "samebytes.testing."
 # pytest calls these by their names, with what their fixtures give.
@@ -99,22 +96,6 @@ def directives(pages: Path = PAGES) -> list[tuple[str, str, set[str]]]:
 def _inherited_in(directive: str) -> set[str]:
     found = _INHERITED.search(directive)
     return {name.strip() for name in found[1].split(",")} if found else set()
-
-
-def with_linked_errors(html: str, page: str) -> str:
-    """The HTML of a page of the reference, with links at the errors that it names in code.
-
-    mkdocstrings links those that the module of a docstring imports.
-    """
-    paths = [name.path for name in public_names() if name.path.startswith(_ERRORS)]
-    anchors = {path.rpartition(".")[2]: path for path in paths}
-    there = "" if page == "errors" else "../errors/"
-
-    def link(match: re.Match[str]) -> str:
-        path = anchors.get(match[1])
-        return f'<a href="{there}#{path}">{match[0]}</a>' if path else match[0]
-
-    return _BARE_NAME.sub(link, html)
 
 
 def _of_pages(names: list[Name], shown: list[tuple[str, str, set[str]]]) -> Iterator[str]:

@@ -2,14 +2,12 @@
 """The metadata of all distributions agrees, and their READMEs are right on a package page."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from devtools import metadata
 from devtools.metadata import (
     complaints,
-    extras_table,
     folders_installed,
     relative,
 )
@@ -41,9 +39,8 @@ def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("demo/pyproject.toml", "project/samebytes/", "project/other/", "urls is "),
         ("demo/pyproject.toml", "samebytes authors", "authors of it", "authors is "),
         ("demo/pyproject.toml", ">=3.11", ">=3.12", "requires-python is "),
-        ("demo/pyproject.toml", ' :: 3.14",', ' :: 3.10",', "Python :: 3.14 is missing"),
-        ("demo/pyproject.toml", ' :: 3.14",', ' :: 3.10",', "3.10 is not one of all"),
-        ("demo/pyproject.toml", "Topic :: Multimedia", "Topic :: Z", "are not in order"),
+        ("demo/pyproject.toml", ' :: 3.14",', ' :: 3.10",', "the classifiers are not"),
+        ("demo/pyproject.toml", "Topic :: Multimedia", "Topic :: Z", "the classifiers are not"),
         ("demo/README.md", "The `", "The [other](../sdk) `", "../sdk leads nowhere"),
         ("demo/README.md", "The `", "Not on PyPI yet. The `", "a package page cannot say so"),
         ("contrib/softdevices/README.md", "[gpu,npu]", "[gpu]", "does not name the extra npu"),
@@ -86,33 +83,3 @@ def test_folders_that_a_readme_installs_are_enough() -> None:
     ]
     assert folders_installed("pip install ./sdk ./cv\n") == ["cv is not a distribution"]
     assert "pip install ./sdk " in (ROOT / "README.md").read_text()
-
-
-TABLE = """
-| extra | brings |
-|---|---|
-| `one` | a |
-| `two` | b |
-| `all` | everything but `two` |
-
-| extra | of another table |
-"""
-
-
-def core(**extras: list[str]) -> dict[str, Any]:
-    return {"optional-dependencies": extras}
-
-
-def test_a_table_of_extras_is_compared_with_them() -> None:
-    everything = ["x[one]"]
-    assert extras_table(core(one=[], two=[], all=everything), TABLE) == []
-    assert extras_table(core(one=[], two=[], three=[], all=everything), TABLE) == [
-        "the table lacks the extra three",
-        "the row of `all` must name what it leaves out: three, two",
-    ]
-    assert extras_table(core(one=[], all=everything), TABLE)[0] == (
-        "the table has the extra two, which does not exist"
-    )
-    assert extras_table(core(one=[], two=[], all=["x[one,two]"]), TABLE) == [
-        "the row of `all` must name what it leaves out: "
-    ]

@@ -11,13 +11,6 @@ from devtools.workspace import DISTRIBUTIONS, Distribution
 ONE = Distribution("made-up", "made-up")
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> list[Path]:
-    for name in ("made_up-1.0-py3-none-any.whl", "made_up-1.0.tar.gz"):
-        (tmp_path / name).write_text(name)
-    return sorted(tmp_path.iterdir())
-
-
 def test_versions_agree() -> None:
     assert release.same_versions() == []
 
@@ -35,16 +28,6 @@ def test_a_version_that_differs_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert release.same_versions() == [
         "a: version is '2'",
         "made-up/src/made_up/__init__.py: __version__ is 9.9.9, expected 1.0",
-    ]
-
-
-def test_files_that_are_missing_or_there_twice(files: list[Path], tmp_path: Path) -> None:
-    assert release.complete(tmp_path, [ONE]) == []
-    (tmp_path / "made_up-1.1.tar.gz").write_text("")
-    files[0].unlink()
-    assert release.complete(tmp_path, [ONE]) == [
-        "made-up: 0 files made_up-VERSION.whl",
-        "made-up: 2 files made_up-VERSION.tar.gz",
     ]
 
 
