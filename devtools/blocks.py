@@ -25,9 +25,10 @@ from textwrap import indent
 from typing import NamedTuple
 
 from devtools import installs
+from devtools.results import Result
 from devtools.workspace import ROOT, source_files
 
-__all__ = ["FENCE", "Block", "blocks_of", "commands", "complaints", "pages"]
+__all__ = ["FENCE", "Block", "blocks_of", "commands", "complaints", "docs", "pages"]
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n"
@@ -124,6 +125,16 @@ def _block(
         says.get("part of", ""),
         tuple(devices.split(", ")) if devices else (),
     )
+
+
+def docs(root: Path = ROOT) -> Result:
+    """Check that a test runs each block of code below `root`, or that it says why none does."""
+    wrong = complaints(root)
+    for line in wrong:
+        print(line)
+    number = sum(len(blocks_of(page, root)) for page in pages(root))
+    good = f"{number} blocks run or say why not"
+    return Result("docs", not wrong, f"{len(wrong)} wrong blocks of code" if wrong else good)
 
 
 def complaints(root: Path = ROOT) -> list[str]:

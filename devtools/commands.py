@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from devtools import environment, error_page, release, removal, suites
+from devtools.blocks import docs
 from devtools.costs import RECORD, costs
-from devtools.docs import docs
 from devtools.fresh import command as trying
 from devtools.lab.kernel import LabUnavailableError, MissingToolError
 from devtools.lab.machine import Size
@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "docs",
         lambda *_: [docs()],
-        "find dead links in the documents, and code in them that nothing runs",
+        "find code in the documents that nothing runs",
     )
     add("errors", _errors, "write docs/reference/errors.md, the list of error messages")
     why = "write the pages and plots of costs from a run's JSON"

@@ -85,7 +85,7 @@ def with_company() -> list[Distribution]:
 def missing_modules(chosen: Sequence[Distribution]) -> list[str]:
     """The modules of the distributions that are not installed, and of array libraries."""
     others = [d for d in DISTRIBUTIONS if d not in chosen]
-    return ["jax", "ml_dtypes", "torch", *(module for d in others for module in d.brings)]
+    return ["jax", "ml_dtypes", "torch", *(module for d in others for module in d.modules)]
 
 
 def _fill(found: Path, python: Path, chosen: Sequence[Distribution]) -> None:

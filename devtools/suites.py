@@ -123,7 +123,7 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
         strict=strict,
         may_miss=[
             *_OTHERS,
-            *(module for d in DISTRIBUTIONS if d.name not in names for module in d.brings),
+            *(module for d in DISTRIBUTIONS if d.name not in names for module in d.modules),
         ],
     )
     shutil.rmtree(place)

@@ -21,8 +21,8 @@ class Distribution:
     `extras` are those that its tests need. `alone_with` names the distributions whose wheels
     are installed too when it is tested alone: the core always is, and more only where without
     them there would be nothing to test. `devices` are the software devices that its tests run
-    on (`pytest --softdevices=`). `brings` are the modules that come with it and not with
-    the core: where it is not installed, tests may skip because they are missing.
+    on (`pytest --softdevices=`). `brings` are modules of others that come with it and not
+    with the core: where it is not installed, tests may skip because they are missing.
     """
 
     name: str
@@ -38,6 +38,11 @@ class Distribution:
         return ROOT / self.folder
 
     @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules that are missing where it is not installed."""
+        return self.name.replace("-", "_"), *self.brings
+
+    @property
     def requirement_suffix(self) -> str:
         """Its extras as pip spells them: `[a,b]`, or nothing."""
         return f"[{','.join(self.extras)}]" if self.extras else ""
@@ -49,27 +54,26 @@ _SOFTDEVICES = "samebytes-softdevices"
 CORE = Distribution("samebytes", "sdk", extras=("cli", "testing"))
 DISTRIBUTIONS = (
     CORE,
-    Distribution("samebytes-dma", "backends/dma", brings=("samebytes_dma",)),
+    Distribution("samebytes-dma", "backends/dma"),
     Distribution(
         "samebytes-ffmpeg",
         "backends/ffmpeg",
         alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-cuda", _SOFTDEVICES),
         devices=("vaapi", "cuda"),
-        brings=("samebytes_ffmpeg", "av"),
+        brings=("av",),
     ),
     Distribution(
         "samebytes-gpu-opencl",
         "backends/gpu_opencl",
         alone_with=(_SOFTDEVICES,),
         devices=("gpu",),
-        brings=("samebytes_gpu_opencl", "pyopencl"),
+        brings=("pyopencl",),
     ),
     Distribution(
         "samebytes-npu-level-zero",
         "backends/npu_level_zero",
         alone_with=(_SOFTDEVICES,),
         devices=("npu",),
-        brings=("samebytes_npu_level_zero",),
     ),
     Distribution(
         "samebytes-opencv",
@@ -77,21 +81,20 @@ DISTRIBUTIONS = (
         extras=("headless",),
         alone_with=(_SOFTDEVICES,),
         devices=("gpu",),
-        brings=("samebytes_opencv", "cv2"),
+        brings=("cv2",),
     ),
     Distribution(
         "samebytes-openvino",
         "backends/openvino",
         alone_with=(_SOFTDEVICES,),
         devices=("gpu", "npu", "vaapi"),
-        brings=("samebytes_openvino", "openvino"),
+        brings=("openvino",),
     ),
     Distribution(
         "samebytes-vaapi",
         "backends/vaapi",
         alone_with=("samebytes-dma", _SOFTDEVICES),
         devices=("vaapi",),
-        brings=("samebytes_vaapi",),
     ),
     Distribution(
         "samebytes-gstreamer",
@@ -100,38 +103,34 @@ DISTRIBUTIONS = (
         extras=("girepository1",),
         alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-gpu-opencl", _SOFTDEVICES),
         devices=("gpu", "vaapi"),
-        brings=("samebytes_gstreamer", "gi"),
+        brings=("gi",),
     ),
     Distribution(
         "samebytes-sycl",
         "contrib/sycl",
         alone_with=("samebytes-gpu-opencl", "samebytes-npu-level-zero", _SOFTDEVICES),
         devices=("gpu", "npu"),
-        brings=("samebytes_sycl", "dpctl"),
+        brings=("dpctl",),
     ),
     Distribution(
         "samebytes-cuda",
         "contrib/cuda",
         alone_with=("samebytes-dma", _SOFTDEVICES),
         devices=("cuda",),
-        brings=("samebytes_cuda", "cuda", "cuda_bindings"),
+        brings=("cuda", "cuda_bindings"),
     ),
-    Distribution(
-        "samebytes-ipc", "contrib/ipc", alone_with=("samebytes-dma",), brings=("samebytes_ipc",)
-    ),
-    Distribution("samebytes-ray", "contrib/ray", brings=("samebytes_ray", "ray")),
+    Distribution("samebytes-ipc", "contrib/ipc", alone_with=("samebytes-dma",)),
+    Distribution("samebytes-ray", "contrib/ray", brings=("ray",)),
     Distribution(
         "samebytes-v4l2",
         "contrib/v4l2",
         alone_with=("samebytes-dma",),
-        brings=("samebytes_v4l2",),
     ),
     Distribution(
         "samebytes-softdevices",
         "contrib/softdevices",
         extras=("gpu",),
         devices=("gpu", "npu", "vaapi", "cuda"),
-        brings=("samebytes_softdevices",),
     ),
     # A mapper without the two backends it joins can only refuse.
     Distribution(
@@ -139,14 +138,13 @@ DISTRIBUTIONS = (
         "mappers",
         alone_with=(*_BACKENDS, "samebytes-gpu-opencl", _SOFTDEVICES),
         devices=("gpu",),
-        brings=("samebytes_mappers",),
     ),
     Distribution(
         "samebytes-demo",
         "demo",
         alone_with=(*_BACKENDS, "samebytes-mappers", _SOFTDEVICES),
         devices=("gpu", "npu"),
-        brings=("samebytes_demo", "rich"),
+        brings=("rich",),
     ),
 )
 

@@ -81,43 +81,6 @@ def _break_even(rows: list[Row]) -> str:
     return f"about {at / 1e6:.1f} million pixels"
 
 
-def _copies(run: Mapping[str, Any]) -> str:
-    """A table of how many times as long as the frameworks' own calls requested copies take."""
-    kinds: dict[str, list[float]] = {"cpu -> cpu": [], "uploads": [], "downloads": []}
-    for row in _measured(run):
-        if "-> " not in row["name"] or not row["name"].endswith("copied") or row["ratio"] is None:
-            continue
-        source, _, target = row["name"].partition(",")[0].partition(" -> ")
-        if source == target == "cpu":
-            kinds["cpu -> cpu"].append(row["ratio"])
-        elif source == "cpu":
-            kinds["uploads"].append(row["ratio"])
-        elif target == "cpu":
-            kinds["downloads"].append(row["ratio"])
-    lines = ["| copies | times as long as by hand |", "|---|---|"]
-    lines += [f"| {kind} | {_range(ratios)} |" for kind, ratios in kinds.items() if ratios]
-    return "\n".join(lines)
-
-
-def _many(run: Mapping[str, Any]) -> str:
-    """One tensor among many, and by many threads."""
-    rows = {row["name"]: row for row in _measured(run)}
-    lines = ["| what | microseconds | the same alone | times |", "|---|---|---|---|"]
-    for name, beside in (
-        ("identity map(), 100,000 live tensors", "identity map()"),
-        ("100,000 tensors made and dropped", "tensor(array)"),
-    ):
-        if name in rows and beside in rows:
-            one, many = rows[beside]["ours"], rows[name]["ours"]
-            lines.append(f"| {name} | {figure(many)} | {figure(one)} | {many / one:.1f} |")
-    for count in (1, 2, 4, 8):
-        row = rows.get(f"tensor() and map(), threads: {count}")
-        if row is not None:
-            cells = escaped(row["name"]), figure(row["ours"]), figure(row["by_hand"])
-            lines.append(f"| {' | '.join(cells)} | {row['ratio']:.1f} |")
-    return "\n".join(lines)
-
-
 def _images(run: Mapping[str, Any]) -> str:
     """Milliseconds of CPU for a frame, of each way to an image model."""
     lines = [
@@ -132,11 +95,6 @@ def _images(run: Mapping[str, Any]) -> str:
             cells = (f"{us / 1e3:.2g} ms" for us in each)
             lines.append(f"| {name.partition(', ')[2]} | {' | '.join(cells)} |")
     return "\n".join(lines) if len(lines) > 2 else "The run that is recorded has none."
-
-
-def _range(ratios: list[float]) -> str:
-    low, high = min(ratios), max(ratios)
-    return f"{low:.2f}" if len(ratios) == 1 else f"{low:.2f} to {high:.2f}"
 
 
 def _pixels(row: Row) -> int:
@@ -168,8 +126,6 @@ def _why(run: Mapping[str, Any]) -> str:
 BLOCKS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "goals": _goals,
     "copying": _copying,
-    "copies": _copies,
-    "many": _many,
     "images": _images,
     "why": _why,
 }

@@ -4,7 +4,6 @@
 import argparse
 
 from devtools.fresh.analytics import SUITE, analytics
-from devtools.fresh.image import image
 from devtools.fresh.trial import COMMANDS, DEVICES, HARDEST, MACHINES, trials
 from devtools.results import Result
 from devtools.workspace import CommandError
@@ -20,8 +19,6 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
                      the check of their sdist says what is missing; both are built on this machine
   analytics          GStreamer's analytics metadata, between our elements and its own of 1.26, on
                      trixie; with --suite testing, of what Debian's next release has
-  image              the image of samples/service, built and run by buildah, on a base made by
-                     debootstrap: neither Docker nor a registry is needed
   --machine NAME     bookworm (Debian 12, root), or of Debian 13, where an ordinary user has git,
                      make, python3 and pip: bare (no more), venv (python3-venv), gcc (a compiler
                      besides), advised (what dev.py names besides); by default each of them
@@ -30,7 +27,7 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add what dev.py's command takes."""
-    kinds = [*COMMANDS, DEVICES, "analytics", "image"]
+    kinds = [*COMMANDS, DEVICES, "analytics"]
     command.add_argument("what", nargs="*", metavar="|".join(kinds), help=argparse.SUPPRESS)
     command.add_argument("--suite", default=SUITE, help=argparse.SUPPRESS)
     command.add_argument("--machine", choices=MACHINES, help=argparse.SUPPRESS)
@@ -55,9 +52,7 @@ def fresh(options: argparse.Namespace) -> list[Result]:
     """
     asked = options.what or ["demo", "setup"]
     results = analytics(options.suite) if "analytics" in asked else []
-    if "image" in asked:
-        results += image()
-    names = [name for name in asked if name not in ("analytics", "image")]
+    names = [name for name in asked if name != "analytics"]
     if unknown := set(names).difference(COMMANDS, [DEVICES]):
         raise CommandError(f"fresh does not know {', '.join(unknown)}")
     for machine in [options.machine] if options.machine else MACHINES if names else ():

@@ -129,10 +129,6 @@ class Root:
         must(["sh", "-c", _COPY, "sh", checkout], cwd=source)
         self._must(f"chown -R {self._user}: {_HOMES[self._user]}/{_CHECKOUT}")
 
-    def remove_checkout(self) -> None:
-        """Remove the copy of this checkout."""
-        shutil.rmtree(self.home / _CHECKOUT)
-
     def put(self, file: Path) -> str:
         """Copy a file into the user's home, readable for everyone; its path in there."""
         copied = self.home / file.name

@@ -90,9 +90,7 @@ def _unsaid(function: griffe.Function, sections: dict[Any, Any]) -> Iterator[str
         measured = str(parameter.annotation) != "bool" and not elsewhere
         for name in (name.strip(" *") for name in parameter.name.split(",")):
             for pattern, units in _UNITS.items() if measured else ():
-                if pattern.match(name) and not re.search(
-                    rf"\b({'|'.join(units)})s?\b", whole.lower()
-                ):
+                if pattern.match(name) and not words & {*units, *(f"{unit}s" for unit in units)}:
                     yield f"{name} has no unit: {' or '.join(f'{unit}s' for unit in units)}"
             if _NATIVE.fullmatch(name) and not _OWNED.search(whole):
                 yield f"{name} may be held, taken over or only looked at: it is not said which"

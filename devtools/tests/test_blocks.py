@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from devtools.blocks import blocks_of, commands, complaints
+from devtools.blocks import blocks_of, commands, complaints, docs
 
 TEST = "def test_it(): ...\n"
 
@@ -91,6 +91,13 @@ def test_what_a_test_runs_of_a_shell_block() -> None:
         "  apt-get install d   # why\nsamebytes doctor\n"
     )
     assert commands(code) == ["run this -- that", "samebytes doctor"]
+
+
+def test_a_wrong_block_fails_the_whole(root: Path) -> None:
+    (root / "page.md").write_text("```sh\nls\n```\n")
+    assert docs(root).ok
+    (root / "page.md").write_text("```\nls\n```\n")
+    assert not docs(root).ok
 
 
 def test_the_pages_of_this_repository() -> None:

@@ -77,21 +77,6 @@ def test_where_copying_is_faster() -> None:
     )
 
 
-def test_copies_and_many() -> None:
-    shown = block(
-        "copies",
-        row_of("cpu -> gpu, copied", 3.0, by_hand=2.0, ratio=1.5),
-        row_of("cpu -> gpu, NV12, copied", 3.5, by_hand=2.0, ratio=1.75),
-        row_of("gpu -> cpu, copied", 6.0, by_hand=2.0, ratio=3.0),
-        row_of("gpu -> cpu", 6.0, by_hand=2.0, ratio=9.0),
-    )
-    assert "| uploads | 1.50 to 1.75 |" in shown
-    assert "| downloads | 3.00 |" in shown
-    assert "9" not in shown
-    many = row_of("100,000 tensors made and dropped", 1.5)
-    assert "| 1.50 | 0.30 | 5.0 |" in block("many", row_of("tensor(array)", 0.3), many)
-
-
 def test_times_of_image_models() -> None:
     shown = block(
         "images",

@@ -44,8 +44,6 @@ def test_the_checkout_goes_in_as_it_is_now(
     assert names(copy) == {".gitignore", "package/known.py", "new.py"}
     assert (copy / "package" / "known.py").read_text() == "2"
     assert "ignored.log" in names(checkout)
-    root.remove_checkout()
-    assert not copy.exists()
 
 
 def test_of_the_environment_proxies_go_in_and_of_pips_settings_the_index(
