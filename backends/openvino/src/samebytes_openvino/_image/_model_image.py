@@ -105,7 +105,10 @@ def read(model: Any, core: Any) -> Any:
             "model cannot be given other inputs"
         )
     if len(model.inputs) != 1:
-        raise LayoutError(f"the model has {len(model.inputs)} inputs, but must have one, an image")
+        raise LayoutError(
+            f"the model has {len(model.inputs)} inputs, but must have one, an image: make the "
+            "others constants of the model, or compile_model() it, and set each input on a request"
+        )
     port = model.inputs[0]
     if port.partial_shape.rank.is_dynamic or len(port.partial_shape) != 4:
         raise LayoutError(
