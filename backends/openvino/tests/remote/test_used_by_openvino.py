@@ -22,10 +22,7 @@ import openvino
 import pytest
 
 import samebytes
-from samebytes import Storage
 from samebytes.plugins import sweep_loans
-from samebytes_openvino._remote import _lifetimes
-from samebytes_openvino._remote._conversions import as_tensor
 
 from .models import N
 from .users import (
@@ -34,6 +31,7 @@ from .users import (
     Use,
     assert_kept_for,
     compiled,
+    converted,
     guarded,
     made_over,
     reads,
@@ -100,27 +98,33 @@ def test_tensors_made_by_hand(remote: Any, use: Use) -> None:
 
 
 def test_an_end_that_was_interrupted_is_made_up_for(
-    remote: Any, monkeypatch: pytest.MonkeyPatch
+    gpu: Any, reported: list[BaseException]
 ) -> None:
-    """An exception before the callback's first line leaves the pin, until its id is used again."""
-
-    class Other:
-        pass
-
-    monkeypatch.setattr(_lifetimes, "_ended", lambda _: None)
+    """An exception at the first call leaves the memory, until the native's id is used again."""
     guard, array = guarded(7)
-    native = made_over(remote, array)
-    users, number = [region_of(remote, native)], id(native)
-    del native, array
+    held = [made_over(gpu, array)]
+    users, number = [region_of(gpu, held[0])], id(held[0])
+    del array
     gc.collect()
-    monkeypatch.undo()
-    other = Other()
-    left = _lifetimes._pins.pop(number)
-    left.number = id(other)
-    _lifetimes._pins[id(other)] = left
-    del left
-    _lifetimes.pin(other, Storage())
-    assert_kept_for(remote, users, guard)
+    create, arguments = gpu.native.create_tensor, (openvino.Type.f32, openvino.Shape([1, 8]), {})
+
+    def strike(_frame: Any, event: str, _: Any) -> None:
+        if event == "call":
+            raise KeyboardInterrupt
+
+    sys.setprofile(strike)
+    held.clear()
+    sys.setprofile(None)
+    while len(held) < 1000:
+        held.append(create(*arguments))
+        if id(held[-1]) == number:
+            break
+    assert id(held[-1]) == number
+    assert [type(error) for error in reported] == [KeyboardInterrupt]
+    reported.clear()  # its frames hold what has ended
+    assert not guard.released
+    assert gpu.wrap_tensor(held[-1], whole=True).native is held[-1]
+    assert_kept_for(gpu, users, guard)
 
 
 def test_without_a_user_the_memory_goes_at_once(remote: Any) -> None:
@@ -177,7 +181,7 @@ def test_elements_of_less_than_a_byte(gpu: Any) -> None:
     from samebytes_openvino.intel_gpu import VirtualAddressMemory
 
     native = gpu.create_tensor("u4", (1, 8 * N), VirtualAddressMemory(array)).native
-    user = as_tensor(native, openvino.Type.u4, 2)
+    user = converted(native, openvino.Type.u4, 2)
     del array, native
     gc.collect()
     assert not guard.released

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import openvino
+from openvino import opset13 as ops
 
 import samebytes
 from samebytes.plugins import sweep_loans
 from samebytes.testing import GuardedMemory
 from samebytes_openvino import compile_model
-from samebytes_openvino._remote._conversions import as_tensor
 
 from .models import N, adding_one
 
@@ -40,7 +40,17 @@ def request_with(context: Any, native: Any) -> Any:
 def as_openvino_tensor(_: Any, native: Any) -> Any:
     if isinstance(native, openvino.Tensor):
         return openvino.Tensor(native, [0, 0], SHAPE)
-    return as_tensor(native, openvino.Type.f32, len(SHAPE))
+    return converted(native, openvino.Type.f32, len(SHAPE))
+
+
+def converted(native: Any, element: Any, rank: int) -> Any:
+    """The openvino.Tensor that a request gives back for a remote one that was set by its name."""
+    x = ops.parameter(openvino.PartialShape([-1] * rank), element)
+    x.output(0).set_names({"x"})
+    model = openvino.Model([ops.result(x.output(0))], [x])
+    request = openvino.Core().compile_model(model, "CPU").create_infer_request()
+    request.set_tensor("x", native)
+    return request.get_tensor("x")
 
 
 USERS = [region_of, region_of_a_region, request_with, as_openvino_tensor]
