@@ -106,7 +106,7 @@ def test_an_end_that_was_interrupted_is_made_up_for(
     users, number = [region_of(gpu, held[0])], id(held[0])
     del array
     gc.collect()
-    create, arguments = gpu.native.create_tensor, (openvino.Type.f32, openvino.Shape([1, 8]), {})
+    create, shape = gpu.native.create_tensor, openvino.Shape([1, 8])
 
     def strike(_frame: Any, event: str, _: Any) -> None:
         if event == "call":
@@ -116,7 +116,7 @@ def test_an_end_that_was_interrupted_is_made_up_for(
     held.clear()
     sys.setprofile(None)
     while len(held) < 1000:
-        held.append(create(*arguments))
+        held.append(create(openvino.Type.f32, shape, {}))
         if id(held[-1]) == number:
             break
     assert id(held[-1]) == number
