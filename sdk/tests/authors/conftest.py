@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sdk.tests.conftest import Site
 
 TIME_LIMIT_S = 60
+PATIENCE_S = 500
+"""For one process of a plugin that is shipped; no rule is about time."""
 
 
 class Generated:
@@ -64,6 +66,35 @@ class Generated:
         broken = [finding for finding in check.findings if finding.outcome == "failed"]
         assert all(finding.remedy for finding in broken)
         return {finding.rule: finding.detail for finding in broken}
+
+
+class Tried(NamedTuple):
+    """The outcome of one stage of check-plugin.
+
+    Attributes:
+        facts: what the stage found out for those after it.
+        tried: how many rules it tried.
+        failed: those that are broken, with what was seen.
+    """
+
+    facts: dict[str, Any]
+    tried: int
+    failed: list[str]
+
+
+@pytest.fixture
+def try_stage() -> Callable[[str, str, str], Tried]:
+    """`try_stage(plugin, stage, argument)` runs one stage on an installed plugin, in a process."""
+
+    def run(plugin: str, stage: str, argument: str = "") -> Tried:
+        check = Check(plugin, PATIENCE_S)
+        facts = check.stage(stage, argument)
+        failed = [
+            f"{f.rule} ({f.subject}): {f.detail}" for f in check.findings if f.outcome == "failed"
+        ]
+        return Tried(facts, len(check.findings), failed)
+
+    return run
 
 
 @pytest.fixture

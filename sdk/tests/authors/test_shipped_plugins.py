@@ -7,19 +7,17 @@ all of it is tried with `pytest --softdevices=gpu,npu,vaapi,cuda`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from samebytes._authors.check.stages import Check
+if TYPE_CHECKING:
+    from sdk.tests.authors.conftest import Tried
 
 GROUP = "samebytes.plugins"
-# Of one process; no rule is about time.
-TIME_LIMIT_S = 500
 
 
 def shipped() -> dict[str, str]:
@@ -51,27 +49,20 @@ def stages() -> Iterator[Any]:
             yield pytest.param(plugin, "edge", str(number), id=f"{plugin}: {edge.name}")
 
 
-@cache
-def tables(plugin: str) -> tuple[dict[str, Any], list[str]]:
-    """What the plugin declares, beside all the others: the facts, and what failed."""
-    check = Check(plugin, TIME_LIMIT_S)
-    check.stage("declaration", MODULES[plugin])
-    facts = check.stage("tables")
-    return facts, failures(check)
-
-
-def failures(check: Check) -> list[str]:
-    return [f"{f.rule} ({f.subject}): {f.detail}" for f in check.findings if f.outcome == "failed"]
+# By plugin: what it declares, beside all the others.
+_tables: dict[str, Tried] = {}
 
 
 @pytest.mark.parametrize(("plugin", "stage", "argument"), list(stages()))
-def test_it_passes(plugin: str, stage: str, argument: str) -> None:
-    facts, failed = tables(plugin)
-    assert failed == []
+def test_it_passes(plugin: str, stage: str, argument: str, try_stage: Callable[..., Tried]) -> None:
+    if plugin not in _tables:
+        assert try_stage(plugin, "declaration", MODULES[plugin]).failed == []
+        _tables[plugin] = try_stage(plugin, "tables")
+    facts = _tables[plugin].facts
+    assert _tables[plugin].failed == []
     assert facts["ready"]
     if stage == "edge" and argument in facts["unmet"]:
         pytest.skip(f"missing package: {facts['unmet'][argument]}")
-    check = Check(plugin, TIME_LIMIT_S)
-    check.stage(stage, argument)
-    assert failures(check) == []
-    assert check.findings
+    found = try_stage(plugin, stage, argument)
+    assert found.failed == []
+    assert found.tried

@@ -1,56 +1,147 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Meters that are given times which a test chooses, as no pipeline could."""
+"""Rates, looks and slow calls by a clock that the test sets, as no pipeline could wait for them."""
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
 
 import pytest
 
 import samebytes.elements as el
-from samebytes.elements import Progress, _journal, _statistics
-from samebytes.elements._progress import progress_of
-from samebytes.elements._statistics import Meter
+from samebytes.elements import Progress
 
-from .pictures import add, numbers
+from .pictures import add, frame
 
-
-def test_the_time_left_is_by_the_rate_after_the_first_frame() -> None:
-    meter = Meter("source")
-    meter.frames_in = meter.frames_out = 11
-    meter.first, meter.latest = 10**12, 10**12 + 2 * 10**9  # 10 frames in 2 s
-    assert progress_of([meter], 21).seconds_left == pytest.approx(2.0)
-    assert progress_of([meter, meter], 32).seconds_left == pytest.approx(1.0)
-    assert progress_of([meter], 5) == Progress(11, 5, 0.0)  # it was only about right
+Clock = Callable[..., None]
 
 
-def test_the_rate_is_without_what_the_first_frame_compiles() -> None:
-    meter = Meter("toy")
-    second = 1_000_000_000
-    now = meter.took(0)  # began long ago: a model was compiled
-    meter.took(now)
-    meter.latest = meter.first + second
-    assert meter.read("toy").fps == 1.0
-    one = Meter("toy")
-    one.took(0)
-    assert one.read("toy").fps == 0.0
+@pytest.fixture
+def wait(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """`wait(seconds)` moves the clock, which stands still otherwise.
+
+    `wait(seconds, readings)` does so after it was read that many times.
+    """
+    now, steps = time.perf_counter_ns(), list[int]()
+
+    def move(seconds: float, readings: int = 0) -> None:
+        steps.extend([0] * readings)
+        steps.append(round(seconds * 1e9))
+
+    def read() -> int:
+        nonlocal now
+        if steps:
+            now += steps.pop(0)
+        return now
+
+    monkeypatch.setattr("time.perf_counter_ns", read)
+    return move
 
 
-def test_the_look_comes_round_while_frames_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[bool] = []
-    monkeypatch.setattr(_statistics, "LOOK_AFTER", 0)
-    monkeypatch.setattr(_journal.Journal, "look", lambda self, run, last=False: looks.append(last))
-    el.Pipeline(numbers(count=3), add()).run(threads=0)
-    assert looks == [False] * 6 + [True]
+class Paced(el.Source):
+    """Takes long for the first frame, as where a model is compiled, then as long for each."""
+
+    wait: Clock
+    expected: int
+    each: float
+    first: float = 1000.0
+
+    def open(self, context: Any) -> None:
+        self.numbers = count()
+
+    def frames_expected(self) -> int:
+        return self.expected
+
+    def read(self) -> Any:
+        number = next(self.numbers)
+        self.wait(self.each if number else self.first)
+        return frame(number)
+
+
+def about(seconds: float) -> Any:
+    """That many seconds, up to a rounding."""
+    return pytest.approx(seconds)
+
+
+def after(frames: int, *sources: el.Source) -> tuple[Progress, el.Statistics]:
+    """The progress and the statistics when so many frames have been read."""
+    with el.Pipeline(list(sources), add()).start(threads=0) as out:
+        for _ in range(frames):
+            next(out)
+        return out.progress(), out.statistics()
+
+
+def test_the_time_left_is_by_the_rate_after_the_first_frame(wait: Clock) -> None:
+    progress, _ = after(11, Paced(wait, 21, 0.2))
+    assert progress == Progress(11, 21, about(2.0))
+    progress, _ = after(11, Paced(wait, 5, 0.2))
+    assert progress == Progress(11, 5, 0.0)  # it was only about right
+    progress, _ = after(1, Paced(wait, 5, 0.2))
+    assert progress == Progress(1, 5, None)
+
+
+def test_the_rates_of_several_sources_add_up(wait: Clock) -> None:
+    progress, _ = after(22, Paced(wait, 16, 0.1, 0.1), Paced(wait, 16, 0.1, 0.1))
+    assert progress == Progress(22, 32, about(1.0))
+
+
+def test_the_rate_is_without_what_the_first_frame_compiles(wait: Clock) -> None:
+    _, rows = after(6, Paced(wait, 21, 0.25))
+    assert rows.of("Paced").fps == rows.of("add").fps == 4.0
+    _, rows = after(1, Paced(wait, 21, 0.25))
+    assert rows.of("Paced").fps == rows.of("add").fps == 0.0
+
+
+def test_what_is_left_out_is_said_while_frames_move(
+    wait: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A minute goes by between two calls, and the program takes none of the frames before it."""
+    runs, full, later, given = (threading.Event() for _ in range(4))
+
+    @el.source()
+    def hasty() -> Iterator[Any]:
+        for number in range(9):
+            yield frame(number)
+        assert runs.wait(30)
+        wait(60.0, 1)  # when this call has ended; nobody else reads the clock by now
+        yield frame(9)
+        full.set()
+        assert later.wait(30)
+        yield frame(10)
+        given.set()
+
+    def said() -> int:
+        return len([text for text in caplog.messages if "left out before the program" in text])
+
+    pipe = el.Pipeline(hasty())
+    with (
+        caplog.at_level(logging.INFO, "samebytes"),
+        pipe.start(queue=1, when_full="drop-oldest"),
+    ):
+        runs.set()
+        assert full.wait(30)
+        assert said() == 0
+        later.set()
+        assert given.wait(30)
+        assert said() == 1
 
 
 def test_a_slow_call_is_said_but_not_of_a_source(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    wait: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(_statistics, "SLOW", -1)
-    with caplog.at_level(logging.INFO, "samebytes"):
-        el.Pipeline(numbers(count=9), add()).run()
-    slow = [text for text in caplog.messages if "call took" in text or "first frame took" in text]
-    assert len(slow) == 2
-    assert slow[0].startswith("add: its first frame took ")
-    assert slow[1].startswith("add: one call took ")
+    def slow(picture: Any) -> Any:
+        wait(2.0)
+        return picture
+
+    pipe = el.Pipeline(Paced(wait, 9, 2.0), slow)
+    with caplog.at_level(logging.INFO, "samebytes"), pipe.start(threads=0) as out:
+        for _ in range(9):
+            next(out)
+    texts = [text for text in caplog.messages if "call took" in text or "first frame took" in text]
+    assert len(texts) == 2
+    assert texts[0].startswith("slow: its first frame took ")
+    assert texts[1].startswith("slow: one call took ")
