@@ -86,6 +86,15 @@ class Gpu:
         self.synchronize()
         return address
 
+    def knows(self, address: int) -> bool:
+        """Whether memory of CUDA, or registered with it, is at an address."""
+        question = self.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        self.ok(self.driver.cuCtxPushCurrent(self.context))
+        try:
+            return int(self.driver.cuPointerGetAttribute(question, address)[0]) == 0
+        finally:
+            self.driver.cuCtxPopCurrent()
+
     def free(self, address: int) -> None:
         """Free it."""
         self.do("cuMemFree", address)

@@ -23,8 +23,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes_cuda import CudaContext, _staging
-from samebytes_cuda._pointers import look_up
+from samebytes_cuda import CudaContext
 
 KINDS: tuple[samebytes_cuda.Kind, ...] = ("device", "pinned", "managed", "exportable")
 
@@ -137,37 +136,37 @@ def test_downloads_with_a_queue_use_their_memory_again(gpu: Any, lend: Any) -> N
     assert where in [mapped.handle("data") for mapped in kept]
     for value, mapped in enumerate(kept, 3):
         assert (np.asarray(mapped) == value).all()
+    places = [mapped.handle("data") for mapped in kept]
     del kept, mapped
     gc.collect()
-    assert len(_staging._spare[0]) >= 12
+    assert all(gpu.knows(place) for place in places)
 
 
 def test_how_much_memory_of_downloads_is_kept(gpu: Any, context: CudaContext) -> None:
     """So many bytes, and nothing once the context is closed."""
     tensor, stream = context.allocate((24 << 20,)), gpu.stream()
-
-    def kept() -> list[tuple[int, int]]:
-        gc.collect()
-        return _staging._spare.get(0, [])
-
     mapped = [tensor.map("cpu", copy=True, queue=stream) for _ in range(4)]
+    blocks = [one.handle("data") for one in mapped]
+    assert all(gpu.knows(block) for block in blocks)
+
+    def kept() -> list[int]:
+        gc.collect()
+        return [block for block in blocks if gpu.knows(block)]
+
     del mapped
-    assert 0 < sum(size for size, _ in kept()) <= 64 << 20
+    assert len(kept()) == 2, "of 24 MiB each, and 64 MiB are kept at most"
     large = context.allocate((65 << 20,)).map("cpu", copy=True, queue=stream)
+    place = large.handle("data")
     del large
-    assert 0 < sum(size for size, _ in kept()) <= 64 << 20
+    assert not gpu.knows(place)
+    assert len(kept()) == 2
     last = tensor.map("cpu", copy=True, queue=stream)
-    blocks = [address for _, address in kept()]
-    assert blocks
-    assert all(look_up(address) for address in blocks)
-    context.close()
-    assert not kept()
-    assert not any(look_up(address) for address in blocks)
     address = last.handle("data")
-    assert look_up(address) is not None
+    assert address in kept()
+    context.close()
+    assert kept() == [address]
     del last, tensor
     assert not kept()
-    assert look_up(address) is None
     gpu.do("cuStreamDestroy", stream)
 
 

@@ -13,8 +13,6 @@ import samebytes
 import samebytes_cuda
 from samebytes.errors import CopyRequiredError
 from samebytes_cuda import CudaContext
-from samebytes_cuda._from_cpu import registrations
-from samebytes_cuda._pointers import look_up
 
 
 def test_whole_pages_are_registered(gpu: Any) -> None:
@@ -98,12 +96,12 @@ def test_threads_map_planes_of_one_frame(context: CudaContext) -> None:
     assert not failed
 
 
-def test_of_much_memory_a_small_part_is_registered(context: CudaContext) -> None:
+def test_of_much_memory_a_small_part_is_registered(gpu: Any, context: CudaContext) -> None:
     whole = samebytes.context("cpu").allocate_frame("GRAY8", 4096, 64)
     start = whole.planes[0].handle("data")
     for part, rows in ((whole.crop(16, 8, 32, 2), (8, 10)), (whole.crop(0, 20, 4096, 4), (20, 24))):
         with part.map(context, "rw"):
-            there = [look_up(start + row * 4096) is not None for row in range(64)]
+            there = [gpu.knows(start + row * 4096) for row in range(64)]
         assert there == [rows[0] <= row < rows[1] for row in range(64)]
 
 
@@ -123,16 +121,16 @@ def test_pages_whose_registration_was_lost_are_not_used(gpu: Any) -> None:
     pages = samebytes.context("cpu").allocate((8192,))
     pages.native[...] = 3
     at = pages.handle("data")
-    with pages.map("cuda"):
-        lost = registrations.at(at)
-        assert lost is not None
-        lost.release = None
-        del lost
-    assert look_up(at) is not None
+    with pages.map("cuda") as mapped:
+        kept: Any = mapped.storage.keep
+        (registration,) = (one for one in kept if one is not pages.storage)
+        registration.release = None
+        del kept, registration
+    assert gpu.knows(at)
     with pytest.raises(CopyRequiredError, match="for memory that was there before"):
         pages.map("cuda")
     with pages.map("cuda", copy=True) as copied:
         assert (gpu.read(copied.handle(), 8192) == 3).all()
-    registrations._unregister(at)
+    gpu.do("cuMemHostUnregister", at)
     with pages.map("cuda") as mapped:
         assert mapped.handle() == at
