@@ -368,7 +368,7 @@ class TestDevices:
         node = tmp_path / "renderD128"
         node.touch()
         with pytest.raises(NativeError, match="av_hwdevice_ctx_create"):
-            HardwareDevice.open("vaapi", str(node))  # it is no node of DRM
+            HardwareDevice.open("vaapi", str(node))  # it is not a DRM node
         monkeypatch.setenv("LIBVA_DRIVERS_PATH", str(tmp_path))
         with pytest.raises(MissingDependencyError, match="intel-media-va-driver"):
             HardwareDevice.open("vaapi", "/dev/null")

@@ -21,7 +21,12 @@ from samebytes.errors import (
     ParameterError,
     PoolTimeoutError,
 )
-from samebytes_opencv._elements._drawing import FORMATS, Paint, text_of
+from samebytes.formats import color_components, colors_of
+
+FORMATS = (
+    "NV12", "I420", "NV21", "YV12", "NV16", "I422", "NV24", "I444", "GRAY8", "BGR", "RGB", "BGRA",
+    "RGBA", "BGRX", "RGBX",
+)  # fmt: skip
 
 
 def pictures(format_: str, *regions: Region, width: int = 96, height: int = 64) -> el.Element:
@@ -57,18 +62,18 @@ def drawn(format_: str, *regions: Region, **parameters: Any) -> sb.Frame[Any]:
     return frame
 
 
-@pytest.mark.parametrize("format_", FORMATS.split("|"))
+@pytest.mark.parametrize("format_", FORMATS)
 def test_boxes_have_their_colour_in_every_plane(format_: str) -> None:
     color = (250, 40, 90)
     frame = drawn(format_, Region(16, 8, 32, 24), color=color, line=2)
-    paint = Paint(color, frame)
     image = frame.image
+    values = color_components(color, image.format, *colors_of(image.format, frame.metadata))
     for plane, layout, names in zip(
         frame.planes, image.format.planes, image.format.plane_names, strict=True
     ):
         x, y = layout.x_shift, layout.y_shift
         expected = np.full(plane.native.shape, 128, np.uint8)
-        expected[8 >> y : 32 >> y, 16 >> x : 48 >> x] = paint.ground(names)
+        expected[8 >> y : 32 >> y, 16 >> x : 48 >> x] = [values[name] for name in names]
         expected[10 >> y : 30 >> y, 18 >> x : 46 >> x] = 128
         assert np.array_equal(plane.native, expected), names
 
@@ -77,8 +82,9 @@ def test_the_colour_is_the_one_of_opencv() -> None:
     for color in ((255, 208, 0), (10, 20, 200), (255, 255, 255), (0, 0, 0)):
         pixels = np.full((2, 2, 3), color, np.uint8)
         y, u, v = cv2.cvtColor(pixels, cv2.COLOR_RGB2YUV_I420).reshape(-1)[[0, 4, 5]]
-        frame = sb.context("cpu").allocate_frame("I420", 2, 2)
-        assert np.allclose(Paint(color, frame).ground("yuv"), (y, u, v), atol=1)
+        frame = drawn("I420", Region(0, 0, 96, 64), color=color, line=64)
+        found = [int(plane.native[4, 4]) for plane in frame.planes]
+        assert np.allclose(found, (y, u, v), atol=1)
 
 
 SAID = [
@@ -155,9 +161,12 @@ def test_a_label_has_the_number_of_a_tracker_and_what_classifiers_said() -> None
     metadata.add(region, metadata.Classification("red", 0.9))
     metadata.add(region, metadata.ObjectId(7))
     metadata.add(region, metadata.Classification(label_id=3, attribute="make"))
-    assert text_of(region) == "car 0.50 #7 red 3"
-    assert (drawn("NV12", region).planes[0].native != plain).any()
-    assert text_of(Region(0, 0, 5, 5)) == ""
+    labelled = drawn("NV12", region).planes[0].native
+    assert (labelled != plain).any()
+    written = Region(0, 32, 96, 32, "car 0.50 #7 red 3")
+    assert np.array_equal(labelled, drawn("NV12", written).planes[0].native)
+    nameless = drawn("NV12", Region(0, 32, 96, 32)).planes[0].native
+    assert np.array_equal(nameless, drawn("NV12", written, labels=False).planes[0].native)
 
 
 def test_what_cannot_be_drawn_into_is_refused() -> None:
@@ -169,7 +178,7 @@ def test_what_cannot_be_drawn_into_is_refused() -> None:
         el.create("opencv.draw", line=0)
 
 
-@pytest.mark.parametrize("format_", FORMATS.split("|"))
+@pytest.mark.parametrize("format_", FORMATS)
 def test_planes_are_scaled_as_opencv_scales_them(format_: str) -> None:
     sb.reset_stats()
     pipe = el.Pipeline(pictures(format_), el.create("opencv.draw"), mark(), scale(50, 30, "area"))

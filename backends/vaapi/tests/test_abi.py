@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import samebytes
 from samebytes_vaapi._abi import constants, prototypes, structures
+from samebytes_vaapi._formats import FORMATS, format_of, fourcc_text, name_of
 
 INCLUDES = "".join(
     f"#include <{name}>\n"
@@ -139,3 +141,22 @@ def test_prototypes(header: str) -> None:
             pointer = "*" in declaration or type_ in ("VADisplay", "VAMessageCallback")
             declared.append(ctypes.c_void_p if pointer else integers[type_])
         assert tuple(declared) == arguments, name
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_is_a_format_of_samebytes(name: str) -> None:
+    image = samebytes.formats.image_format(name)
+    assert image.name == name
+    assert name_of(format_of(image).fourcc) == name
+
+
+def test_no_code_has_two_names() -> None:
+    codes = [format_.fourcc for format_ in FORMATS.values()]
+    assert len(set(codes)) == len(codes)
+
+
+def test_names_of_codes() -> None:
+    assert name_of(int.from_bytes(b"IYUV", "little")) == "I420"
+    assert name_of(int.from_bytes(b"NV11", "little")) is None
+    assert fourcc_text(int.from_bytes(b"NV11", "little")) == "'NV11'"
+    assert fourcc_text(int.from_bytes(b"422H", "little")) == "I422"

@@ -25,18 +25,46 @@ from samebytes.testing import (
     array_in,
 )
 from samebytes_vaapi import VAAPIContext, VAPlane, VASurface
-from samebytes_vaapi._abi import constants as va
-from samebytes_vaapi._abi.structures import VADRMPRIMESurfaceDescriptor, VASurfaceAttrib
-from samebytes_vaapi._formats import format_of
-from samebytes_vaapi._library import LIBRARY_NAME
 
 Array = np.ndarray[Any, Any]
+
+
+# va/va.h and va/va_drmcommon.h.
+DRM_PRIME_2, READ_WRITE_IN_LAYERS = 0x40000000, 3 | 4
+# VA_FOURCC and VA_RT_FORMAT of the formats that are tried here.
+FORMATS = {
+    "NV12": (b"NV12", 0x1), "I420": (b"I420", 0x1), "P010": (b"P010", 0x100),
+    "BGRA": (b"BGRA", 0x20000), "GRAY8": (b"Y800", 0x10),
+}  # fmt: skip
+
+
+class VASurfaceAttrib(ctypes.Structure):
+    """va/va.h, with an integer for the union."""
+
+    _fields_ = (
+        ("type", ctypes.c_int), ("flags", ctypes.c_uint32), ("value_type", ctypes.c_int),
+        ("value", ctypes.c_int64),
+    )  # fmt: skip
+
+
+class VADRMPRIMESurfaceDescriptor(ctypes.Structure):
+    """va/va_drmcommon.h, with plain numbers for its structures."""
+
+    _fields_ = (
+        ("head", ctypes.c_uint32 * 3), ("num_objects", ctypes.c_uint32),
+        ("fd", ctypes.c_int), ("size", ctypes.c_uint32), ("modifiers", ctypes.c_uint64 * 7),
+        ("num_layers", ctypes.c_uint32), ("layers", ctypes.c_uint32 * 14 * 4),
+    )  # fmt: skip
+
+    def places(self) -> list[tuple[int, int]]:
+        """The offset and the pitch of each plane, where each is a layer of its own."""
+        return [(layer[6], layer[10]) for layer in self.layers[: self.num_layers]]
 
 
 @cache
 def libva() -> ctypes.CDLL:
     """The library itself, beside the backend's own view of it."""
-    return ctypes.CDLL(LIBRARY_NAME)
+    return ctypes.CDLL("libva.so.2")
 
 
 class Owner:
@@ -67,15 +95,13 @@ class Surfaces(Memory):
     def make_frame(self, image: ImageInfo) -> VASurface:
         library, context = libva(), self.vaapi()
         display, owner = ctypes.c_void_p(context.handle("va_display")), Owner(context)
-        format_, made = format_of(image.format), ctypes.c_uint32()
-        attribute = VASurfaceAttrib(
-            type=va.VASurfaceAttribPixelFormat, flags=va.VA_SURFACE_ATTRIB_SETTABLE
-        )
-        attribute.value.type = va.VAGenericValueTypeInteger
-        attribute.value.value.i = format_.fourcc
+        (characters, rt_format), made = FORMATS[image.format.name], ctypes.c_uint32()
+        fourcc = int.from_bytes(characters, "little")
+        # VASurfaceAttribPixelFormat, settable, an integer.
+        attribute = VASurfaceAttrib(1, 2, 1, fourcc)
         size = (ctypes.c_uint32(image.width), ctypes.c_uint32(image.height))
         status = library.vaCreateSurfaces(
-            display, format_.rt_format, *size, ctypes.byref(made), 1, ctypes.byref(attribute), 1
+            display, rt_format, *size, ctypes.byref(made), 1, ctypes.byref(attribute), 1
         )
         assert status == 0
         weakref.finalize(owner, library.vaDestroySurfaces, display, ctypes.byref(made), 1)
@@ -84,21 +110,18 @@ class Surfaces(Memory):
     def views(self, native: VASurface) -> tuple[Array, ...]:
         library, descriptor = libva(), VADRMPRIMESurfaceDescriptor()
         display = ctypes.c_void_p(native.display)
-        flags = va.VA_EXPORT_SURFACE_READ_WRITE | va.VA_EXPORT_SURFACE_SEPARATE_LAYERS
         status = library.vaExportSurfaceHandle(
             display,
             native.id,
-            va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2,
-            flags,
+            DRM_PRIME_2,
+            READ_WRITE_IN_LAYERS,
             ctypes.byref(descriptor),
         )
         assert status == 0
         assert descriptor.num_objects == 1
-        fd, size = descriptor.objects[0].fd, descriptor.objects[0].size
-        layers = descriptor.layers[: descriptor.num_layers]
-        layouts = native.image.plane_layouts(
-            [layer.pitch[0] for layer in layers], [layer.offset[0] for layer in layers]
-        )
+        fd, size = descriptor.fd, descriptor.size
+        offsets, pitches = zip(*descriptor.places(), strict=True)
+        layouts = native.image.plane_layouts(pitches, offsets)
         try:
             return tuple(
                 array_in(fd, size, TensorInfo(p.dtype, p.shape, p.strides), p.offset, native)

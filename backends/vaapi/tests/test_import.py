@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -16,8 +18,10 @@ import samebytes
 from samebytes import Frame, ImageInfo, TensorInfo
 from samebytes.errors import AccessError, RouteError
 from samebytes_vaapi import VAAPIContext
-from samebytes_vaapi._abi import constants as va
-from samebytes_vaapi._abi.structures import VADRMPRIMESurfaceDescriptor
+
+# va/va.h and va/va_drmcommon.h: VASurfaceAttribType, and VA_SURFACE_ATTRIB_MEM_TYPE_*.
+MEMORY_TYPE, EXTERNAL_BUFFER_DESCRIPTOR = 6, 7
+DRM_PRIME, DRM_PRIME_2 = 0x20000000, 0x40000000
 
 samebytes_dma: Any = pytest.importorskip(
     "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
@@ -51,12 +55,13 @@ def nv12(fds: tuple[int, int], offsets: tuple[int, int], pitches: tuple[int, int
     return made
 
 
-def descriptors(arguments: tuple[Any, ...]) -> list[VADRMPRIMESurfaceDescriptor]:
-    """What vaCreateSurfaces was given."""
+def descriptors(arguments: tuple[Any, ...]) -> list[tuple[int, int]]:
+    """What vaCreateSurfaces was given: the number of buffers, and the modifier of the first one."""
+    # VADRMPRIMESurfaceDescriptor: num_objects and objects[0].drm_format_modifier.
     return [
-        VADRMPRIMESurfaceDescriptor.from_address(a.value.value.p)
+        struct.unpack("=12xI8xQ", ctypes.string_at(a.value.value.p, 32))
         for a in arguments[6][: arguments[7]]
-        if a.type == va.VASurfaceAttribExternalBufferDescriptor
+        if a.type == EXTERNAL_BUFFER_DESCRIPTOR
     ]
 
 
@@ -64,9 +69,7 @@ def memory_types(wrapped: Any) -> list[int]:
     """The kinds of memory that vaCreateSurfaces was asked for."""
     found = []
     for *_, attributes, count in wrapped.functions.named("vaCreateSurfaces"):
-        found += [
-            a.value.value.i for a in attributes[:count] if a.type == va.VASurfaceAttribMemoryType
-        ]
+        found += [a.value.value.i for a in attributes[:count] if a.type == MEMORY_TYPE]
     return found
 
 
@@ -98,7 +101,7 @@ def test_descriptors_of_one_buffer_are_one_object(wrapped: Any, memfd: Buffer) -
     seen: list[int] = []
 
     def look(real: Any, *arguments: Any) -> int:
-        seen.extend(described.num_objects for described in descriptors(arguments))
+        seen.extend(buffers for buffers, _ in descriptors(arguments))
         return int(real(*arguments))
 
     wrapped.functions.handlers["vaCreateSurfaces"] = look
@@ -155,7 +158,7 @@ def test_tiles_are_reported(wrapped: Any, memfd: Buffer) -> None:
     reported: list[int] = []
 
     def refuse(_: Any, *arguments: Any) -> int:
-        reported.extend(d.objects[0].drm_format_modifier for d in descriptors(arguments))
+        reported.extend(modifier for _, modifier in descriptors(arguments))
         return 1
 
     wrapped.functions.handlers["vaCreateSurfaces"] = refuse
@@ -166,7 +169,7 @@ def test_tiles_are_reported(wrapped: Any, memfd: Buffer) -> None:
     with pytest.raises(RouteError, match=r"as one layer.*as layers"):
         source.map(wrapped.context)
     assert reported == [Y_TILED, Y_TILED]
-    assert set(memory_types(wrapped)) == {va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2}
+    assert set(memory_types(wrapped)) == {DRM_PRIME_2}
 
 
 def test_tiled_memory_is_not_read_as_rows(
@@ -185,13 +188,13 @@ def test_tiled_memory_is_not_read_as_rows(
 def test_drivers_without_prime_2(wrapped: Any, memfd: Buffer) -> None:
     def old(real: Any, *arguments: Any) -> int:
         kinds = [a.value.value.i for a in arguments[6][: arguments[7]] if a.type == 6]
-        return 36 if va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME_2 in kinds else int(real(*arguments))
+        return 36 if DRM_PRIME_2 in kinds else int(real(*arguments))
 
     wrapped.functions.handlers["vaCreateSurfaces"] = old
     fd = memfd()
     source = nv12((fd, fd), (256, 8192), (128, 64))
     surface = source.map(wrapped.context)
-    assert memory_types(wrapped)[-1] == va.VA_SURFACE_ATTRIB_MEM_TYPE_DRM_PRIME
+    assert memory_types(wrapped)[-1] == DRM_PRIME
     with source.map("cpu", "w") as view:
         view.native[0][...], view.native[1][...] = 6, 7
     assert [int(a.max()) for a in surface.map("cpu", copy=True).native] == [6, 7]

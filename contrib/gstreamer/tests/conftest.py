@@ -13,6 +13,7 @@ import pytest
 import samebytes
 import samebytes_gstreamer as sbg
 from samebytes_gstreamer._memory.loans import held_count
+from samebytes_gstreamer._pipelines import pipeline
 
 
 def _open_descriptors() -> int:
@@ -46,6 +47,12 @@ def nothing_left_over() -> Iterator[None]:
 def lent() -> Callable[[], int]:
     """How many objects are lent to GStreamer."""
     return held_count
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets for how many seconds an element may go on that was asked to stop."""
+    return lambda seconds: monkeypatch.setattr(pipeline, "_PATIENCE", seconds)
 
 
 @pytest.fixture

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import byref, c_int, c_size_t, c_void_p
+from ctypes import Structure, byref, c_int, c_size_t, c_void_p
 from itertools import count
 from typing import Any
 
+import gi
 import numpy as np
 
 from samebytes import ImageInfo, TensorInfo
@@ -22,8 +23,10 @@ from samebytes.testing import (
     TensorSuite,
 )
 from samebytes_gstreamer import GStreamerPlane
-from samebytes_gstreamer._abi.gi import Gst, GstVideo
-from samebytes_gstreamer._abi.gstreamer import GstMapInfo
+
+for namespace in ("Gst", "GstVideo"):
+    gi.require_version(namespace, "1.0")
+from gi.repository import Gst, GstVideo  # noqa: E402  # after their versions
 
 Array = np.ndarray[Any, Any]
 
@@ -54,6 +57,15 @@ def _given_back(key: int) -> None:
 
 
 _give_back = _DESTROY(_given_back)
+
+
+class GstMapInfo(Structure):
+    """gst/gstmemory.h."""
+
+    _fields_ = (
+        ("memory", c_void_p), ("flags", c_int), ("data", c_void_p), ("size", c_size_t),
+        ("maxsize", c_size_t), ("user_data", c_void_p * 4), ("reserved", c_void_p * 4),
+    )  # fmt: skip
 
 
 class Looking:

@@ -14,7 +14,6 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import ElementError
-from samebytes_gstreamer._pipelines import pipeline
 
 from .sample_elements import GRAY, SOURCE
 
@@ -56,9 +55,11 @@ class DeafSink(Deaf, el.Sink):
 
 
 @pytest.fixture(autouse=True)
-def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Deaf]]:
+def deaf(
+    monkeypatch: pytest.MonkeyPatch, patience: Callable[[float], None]
+) -> Iterator[type[Deaf]]:
     """The elements are registered; afterwards they return, are closed, and no thread is left."""
-    monkeypatch.setattr(pipeline, "_PATIENCE", 0.3)
+    patience(0.3)
     for name, value in (
         ("is_in", threading.Event()), ("go_on", threading.Event()), ("said", list[str]()),
     ):  # fmt: skip
