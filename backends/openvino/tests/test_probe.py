@@ -40,7 +40,7 @@ def test_it_is(probe: Probe) -> None:
 
 
 def test_it_is_in_a_child_process() -> None:
-    assert sb.probe("openvino").usable
+    assert sb.probe("openvino", timeout=60).usable
 
 
 @pytest.mark.parametrize("version", ["2024.6.0-1", "2024.12", "custom"])
