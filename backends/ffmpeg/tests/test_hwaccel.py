@@ -25,6 +25,7 @@ import samebytes.elements as el
 import samebytes_ffmpeg
 from samebytes import Frame
 from samebytes.errors import ElementError, ParameterError, PoolTimeoutError
+from samebytes.testing import wait_until
 from samebytes_ffmpeg import FFmpegSource, HardwareDevice
 from samebytes_ffmpeg._elements import _choosing
 from samebytes_ffmpeg._elements._cuda_decoding import CUDADecoding, _current, _hwaccel
@@ -36,6 +37,7 @@ from samebytes_ffmpeg._elements._decoders import (
 )
 from samebytes_ffmpeg._elements._output import scheduled_as_before
 from samebytes_ffmpeg._hardware import libcuda
+from samebytes_ffmpeg._pyav import end_codec
 
 CAPSULE: dict[str, Any] = {"stream": 1, "max_version": (1, 0)}
 
@@ -156,6 +158,31 @@ class _Noting(StreamDecoder):
 
     def close(self) -> None:
         self._asked.append("close")
+
+
+def test_a_decoder_ends_before_its_object(clip: Path) -> None:
+    """FFmpeg's own threads are gone, and frames stay."""
+    with av.open(str(clip)) as container:
+        stream = container.streams.video[0]
+        codec: Any = stream.codec_context
+        codec.thread_count, codec.thread_type = 4, "FRAME"
+        before = tasks()
+        frame = next(container.decode(stream))
+        pixels, decoding = frame.to_ndarray(), tasks() - before
+        assert decoding
+        end_codec(codec)
+        for thread in threading.enumerate():
+            if thread.name == "samebytes-end-of-decoder":
+                thread.join()
+        assert wait_until(lambda: not decoding & tasks())  # the system may take a moment
+        with pytest.raises(av.ArgumentError):
+            codec.decode(next(container.demux(stream)))
+        assert np.array_equal(frame.to_ndarray(), pixels)
+
+
+def tasks() -> set[str]:
+    """The threads of this process, by their numbers."""
+    return {task.name for task in Path("/proc/self/task").iterdir()}
 
 
 def test_other_values_are_refused(clip: Path) -> None:

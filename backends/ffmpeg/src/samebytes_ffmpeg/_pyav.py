@@ -13,9 +13,12 @@ import struct
 import sys
 from ctypes import c_double, c_int, c_void_p, py_object
 from fractions import Fraction
+from functools import cache
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import av
+from av.codec import context as codec_context
 from av.container import InputContainer
 from av.frame import Frame as AnyFrame
 from av.plane import Plane as AnyPlane
@@ -36,6 +39,7 @@ __all__ = [
     "channel_count",
     "codec_context_address",
     "container_being_opened",
+    "end_codec",
     "end_wait",
     "format_context_address",
     "fraction",
@@ -85,6 +89,56 @@ def frame_address(native: VideoFrame | AudioFrame) -> int:
 def codec_context_address(context: Any) -> int:
     """The AVCodecContext* of a codec context (`ptr` in av/codec/context.pxd). It stays its own."""
     return c_void_p.from_address(id(context) + _HEAD).value or 0
+
+
+def end_codec(context: Any) -> None:
+    """Have FFmpeg's decoder behind a codec context end in a thread of its own.
+
+    PyAV ends it as the object is dropped, and holds Python's lock. NVIDIA's driver takes up to a
+    quarter of a second for it, for which the caller and all other threads would wait. The process
+    does not end before. The object gets an AVCodecContext that was never opened, and refuses to
+    decode. Where the calls are not found, the end is left to PyAV.
+
+    Args:
+        context: PyAV's codec context, which no other thread uses.
+    """
+    allocate, free = _codec_calls()
+    place = c_void_p.from_address(id(context) + _HEAD)
+    fresh = allocate and allocate(None)
+    if not fresh:
+        return
+    old = c_void_p(place.value)
+    place.value = fresh
+    _ending[:] = [thread for thread in _ending if thread.is_alive()]
+    if len(_ending) >= _MOST_ENDING:
+        _ending[0].join()
+    thread = Thread(target=free, args=(ctypes.byref(old),), name="samebytes-end-of-decoder")
+    try:
+        thread.start()
+    except RuntimeError:  # the interpreter ends, or the system has no thread left
+        free(ctypes.byref(old))
+    else:
+        _ending.append(thread)
+
+
+# Threads in which decoders end, the oldest first.
+_ending: list[Thread] = []
+_MOST_ENDING = 16
+"""Decoders that end at a time, since each has its memory until then."""
+
+
+@cache
+def _codec_calls() -> tuple[Any, Any]:
+    """avcodec_alloc_context3 and avcodec_free_context of the libavcodec that PyAV uses, or None."""
+    try:
+        # The calls of a library that another is linked to are found through that one.
+        library = ctypes.CDLL(codec_context.__file__)
+        allocate, free = library["avcodec_alloc_context3"], library["avcodec_free_context"]
+    except (AttributeError, OSError):
+        return None, None
+    allocate.restype, allocate.argtypes = c_void_p, (c_void_p,)
+    free.restype, free.argtypes = None, (c_void_p,)
+    return allocate, free
 
 
 def format_context_address(container: Any) -> int:

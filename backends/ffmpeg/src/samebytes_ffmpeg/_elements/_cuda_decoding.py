@@ -20,7 +20,7 @@ from .._hardware import libcuda, nvcuvid
 from .._hardware.cuda_streams import have_own_stream
 from .._hardware.described import describe
 from .._loans import lend, put, sweep
-from .._pyav import frame_address
+from .._pyav import end_codec, frame_address
 from ._decoders import Decoder, NoHardwareError
 
 __all__ = ["CUDADecoding"]
@@ -207,7 +207,8 @@ class _NVDEC:
         self._codec.flush_buffers()
 
     def close(self) -> None:
-        """Nothing: PyAV frees a codec with the last object that can reach it."""
+        """As of Decoder. NVIDIA's driver takes up to a quarter of a second, in another thread."""
+        end_codec(self._codec)
 
 
 def _bits(format_: Any) -> int:
