@@ -120,8 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     why = "try real DMA-BUFs, in a virtual machine whose kernel makes them"
     in_lab = add("lab", _lab, why, takes_more=True, description=_LAB_HELP)
     for field in dataclasses.fields(Size):
-        kind = type(field.default)
-        in_lab.add_argument(f"--{field.name}", type=kind, default=field.default)
+        in_lab.add_argument(f"--{field.name}", type=type(field.default), default=field.default)
     strict = "a skip for a missing package or device is a failure"
     in_lab.add_argument("--strict", action="store_true", help=strict)
 

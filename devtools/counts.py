@@ -41,11 +41,11 @@ class Checkout:
             path.relative_to(root).as_posix(): path.read_text("utf-8")
             for path in sorted(source_files(".py", below=root))
         }
-        projects = [*root.glob("*/pyproject.toml"), *root.glob("*/*/pyproject.toml")]
+        projects = source_files("pyproject.toml", below=root)
         self.distributions = sorted(
             path.parent.relative_to(root).as_posix()
             for path in projects
-            if not _is_hidden(path.relative_to(root)) and (path.parent / "src").is_dir()
+            if len(path.relative_to(root).parts) <= 3 and (path.parent / "src").is_dir()
         )
 
     def under(self, *folders: str) -> dict[str, str]:
@@ -181,10 +181,6 @@ def table(recorded: Figures, now: Figures, commit: str) -> str:
         cells = (f"{side[name]:,g}" if name in side else "" for side in (recorded, now))
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(rows)
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") or part == "build" for part in path.parts)
 
 
 @cache

@@ -23,49 +23,37 @@ from devtools.workspace import CommandError
 DEMO_MEGABYTES = 200
 SITE_MEGABYTES = 30
 TESTS_MEGABYTES = 1300
+_EVERYTHING = f"everything, at most {TESTS_MEGABYTES} MB to download"
 
 _WHEELS = ("--only-binary=:all:",)
 
 
-def prepare_demo() -> None:
-    """Make .venv hold what the demo needs: its distributions (editable) and wheels, no more.
+# Each of the following makes .venv hold something. All raise CommandError where this Python cannot
+# make a venv, or what is required cannot be installed.
 
-    Raises:
-        CommandError: this Python cannot make a venv, or something cannot be installed.
-    """
+
+def prepare_demo() -> None:
+    """What the demo needs: its distributions (editable) and wheels, no more."""
     _prepare(demo_parts, f"the demo, at most {DEMO_MEGABYTES} MB to download")
 
 
 def prepare_site() -> None:
-    """Make .venv hold what builds the documentation, and nothing of what it documents.
-
-    Raises:
-        CommandError: this Python cannot make a venv, or something cannot be installed.
-    """
+    """The builders of the documentation, and nothing of what it documents."""
     _prepare(site_parts, f"the documentation, at most {SITE_MEGABYTES} MB to download")
 
 
 def prepare() -> None:
-    """Make .venv hold every distribution (editable) and the tools of the group `dev`.
+    """Every distribution (editable) and the tools of the group `dev`.
 
     Packages of the operating system are installed too if this is root. A distribution that
     cannot be installed here is left out, and the reason printed.
-
-    Raises:
-        CommandError: this Python cannot make a venv, or the tools or the core cannot be installed.
     """
-    _prepare(
-        development_parts, f"everything, at most {TESTS_MEGABYTES} MB to download", prepare_system
-    )
+    _prepare(development_parts, _EVERYTHING, prepare_system)
 
 
 def prepare_tests() -> None:
-    """The same with the array libraries of the tests; torch only as a build without CUDA.
-
-    Raises:
-        CommandError: as for `prepare`.
-    """
-    _prepare(test_parts, f"everything, at most {TESTS_MEGABYTES} MB to download", prepare_system)
+    """The same with the array libraries of the tests; torch only as a build without CUDA."""
+    _prepare(test_parts, _EVERYTHING, prepare_system)
 
 
 def why_left_out(name: str) -> str | None:
@@ -80,13 +68,8 @@ def left_out(*, strict: bool) -> list[Result]:
     The array libraries are not among them: the tests that need one say so themselves.
     """
     reasons = (read_note() or Note()).left_out
-    return [
-        Result(name, False, f"left out: {reason}")
-        if strict
-        else not_run(name, f"left out: {reason}")
-        for name, reason in reasons.items()
-        if name not in ARRAYS
-    ]
+    missing = {n: f"left out: {reason}" for n, reason in reasons.items() if n not in ARRAYS}
+    return [Result(n, False, said) if strict else not_run(n, said) for n, said in missing.items()]
 
 
 def _prepare(

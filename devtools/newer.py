@@ -20,7 +20,7 @@ from devtools.workspace import CORE, DISTRIBUTIONS, CommandError, Distribution, 
 
 NEWEST_PYAV_NEEDS = (3, 12)
 # Of these all packages have wheels; the highest one that is found is taken.
-SERIES = ((3, 14), (3, 13), NEWEST_PYAV_NEEDS)
+SERIES = ("3.14", "3.13", "3.12")
 
 # What meets PyAV's frames: its backend, the mappers from it, and the demo, which decodes with it.
 _TESTED = ("samebytes-ffmpeg", "samebytes-mappers", "samebytes-demo")
@@ -38,11 +38,9 @@ def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
         return not_run("newer", "the Python of .venv has the newest PyAV already")
     found = find_python()
     if found is None:
-        names = ", ".join(map(_name, SERIES))
-        return not_run(
-            "newer",
-            f"no {names} with venv is on PATH or in pyenv, so the newest PyAV was not tested",
-        )
+        names = ", ".join(f"python{series}" for series in SERIES)
+        why = f"no {names} with venv is on PATH or in pyenv, so the newest PyAV was not tested"
+        return not_run("newer", why)
     with tempfile.TemporaryDirectory(prefix="samebytes-newer-") as folder:
         python = Path(folder, "venv", "bin", "python")
         chosen = with_company()
@@ -68,10 +66,10 @@ def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
 def find_python() -> Path | None:
     """A Python of the highest of SERIES, on PATH or among pyenv's; None if there is none."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    for name, version in ((_name(series), ".".join(map(str, series))) for series in SERIES):
+    for version in SERIES:
         of_pyenv = sorted(map(str, pyenv.glob(f"versions/{version}.*/bin")), reverse=True)
         for folder in (*os.get_exec_path(), *of_pyenv):
-            if _makes_venvs(python := Path(folder, name)):
+            if _makes_venvs(python := Path(folder, f"python{version}")):
                 return python
     return None
 
@@ -113,10 +111,6 @@ def versions(python: Path) -> str:
 
 def _tested() -> list[Distribution]:
     return [d for d in DISTRIBUTIONS if d.name in _TESTED]
-
-
-def _name(series: tuple[int, int]) -> str:
-    return f"python{series[0]}.{series[1]}"
 
 
 def _makes_venvs(python: Path) -> bool:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tier without one backend: a full install from which pip has removed it.
+"""The tier without one backend: a full install that lacks it.
 
-The copy of .venv has the distributions of this repository for itself, and links to all that others
-have put there, so it costs neither time nor space. What pip removes is gone from the copy alone.
+The copy of .venv has links to all that is there but the removed: it costs neither time nor space.
 """
 
 import re
@@ -16,7 +15,7 @@ from devtools.environment import why_left_out
 from devtools.pytest_run import few, on, pytest_run
 from devtools.results import Result
 from devtools.venv import VENV, create_venv
-from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution, must
+from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution
 
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
 BACKENDS = tuple(d for d in DISTRIBUTIONS if d.folder.startswith(("backends/", "contrib/"))
@@ -67,9 +66,8 @@ def backend(name: str) -> Distribution:
 def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) -> Result:
     name = f"without {removed.name}"
     devices = sorted({device for d in BACKENDS for device in d.devices})
-    with _copy_of_venv(_COPIES / removed.name) as python:
-        gone = [removed.name, *(d.name for d in dependents(removed))]
-        must([python, "-m", "pip", "uninstall", "--quiet", "--yes", *gone])
+    gone = [removed.name.replace("-", "_"), *(d.modules[0] for d in dependents(removed))]
+    with _copy_of_venv(_COPIES / removed.name, gone) as python:
         return pytest_run(
             name,
             python,
@@ -80,7 +78,7 @@ def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) ->
                 *telling_tests(removed),
             ],
             strict=strict,
-            may_miss=[*may_miss, *(name.replace("-", "_") for name in gone)],
+            may_miss=[*may_miss, *gone],
         )
 
 
@@ -120,32 +118,26 @@ def telling_tests(removed: Distribution) -> list[str]:
 
 
 @contextmanager
-def _copy_of_venv(folder: Path) -> Iterator[Path]:
-    """A copy of .venv from which pip can remove what is ours; its Python. It is gone afterwards."""
+def _copy_of_venv(folder: Path, gone: Sequence[str]) -> Iterator[Path]:
+    """A copy of .venv without some modules of ours; its Python. It is gone afterwards."""
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        link_venv(VENV, folder)
+        link_venv(VENV, folder, gone)
         yield folder / "bin" / "python"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def link_venv(venv: Path, folder: Path) -> None:
-    """Make a venv with a link to each package of others in another one, and copies of what is ours.
-
-    Those of others have tens of thousands of files, and nothing removes them. Ours are installed as
-    editable: few files.
-    """
+def link_venv(venv: Path, folder: Path, gone: Sequence[str]) -> None:
+    """Make a venv with links to what another one has, but for what is installed of some modules."""
     create_venv(folder, with_pip=False)
     (packages,) = (path.relative_to(venv) for path in venv.glob("lib/python3*/site-packages"))
+    # Editable: a .pth file, which leads to the source, and the metadata.
+    names = re.compile(rf"(\w*_)?({'|'.join(gone)})(-.+\.dist-info|\.pth)")
     for place in (packages, Path("lib"), Path()):
         for entry in (venv / place).iterdir():
             copy = folder / place / entry.name
-            if "samebytes" in entry.name and entry.is_dir():
-                shutil.copytree(entry, copy)
-            elif "samebytes" in entry.name:
-                shutil.copy(entry, copy)
-            elif not copy.exists():
+            if not copy.exists() and not names.fullmatch(entry.name):
                 copy.symlink_to(entry)
     for script in (venv / "bin").iterdir():
         there = folder / "bin" / script.name

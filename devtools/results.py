@@ -1,16 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of the parts of a run, and the table that shows them."""
 
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from signal import Signals
-
-# How such skips begin: pytest.skip() and fixtures in backends/dma and others.
-NO_DMA_BUFS = "this kernel makes no DMA-BUFs"
-_NO_DEVICE = re.compile(r"missing device (\w+)")
 
 
 @dataclass(frozen=True)
@@ -55,18 +50,4 @@ def summary(report: Path, status: int) -> str:
     passed = count["tests"] - failed - count["skipped"]
     seconds = sum(float(suite.get("time", 0)) for suite in suites)
     text = f"{passed} passed, {failed} failed, {count['skipped']} skipped"
-    why = _worth_a_word([skip.get("message", "") for skip in root.iter("skipped")])
-    text += f" ({why})" if why else ""
     return f"{text} in {seconds:.0f} s" if count["tests"] else "no tests were found"
-
-
-def _worth_a_word(reasons: Sequence[str]) -> str:
-    """Of the reasons for skips, what another run or device would have saved."""
-    words = []
-    for_lab = sum(NO_DMA_BUFS in reason for reason in reasons)
-    if for_lab:
-        words.append(f"{for_lab} make DMA-BUFs: dev.py lab")
-    devices = {match[1] for reason in reasons if (match := _NO_DEVICE.search(reason))}
-    if devices:
-        words.append(f"no {', '.join(sorted(devices))}")
-    return "; ".join(words)

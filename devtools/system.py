@@ -2,6 +2,7 @@
 """Packages that pip cannot bring: headers, libraries and programs of the system (Debian)."""
 
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -9,14 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.workspace import ROOT
+from devtools.workspace import ROOT, CommandError
 
 LOG = ROOT / "build" / "logs" / "apt.log"
 
+_DEBIAN_RELEASE = re.compile(r"(bookworm|trixie|forky|sid|stable|oldstable|testing|unstable)$")
 _MULTIARCH = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
 _LIBRARIES = f"/usr/lib/{_MULTIARCH}"
 _TYPELIBS = f"{_LIBRARIES}/girepository-1.0"
 _PLUGINS = f"{_LIBRARIES}/gstreamer-1.0"
+_HEADERS = f"/usr/include/{_MULTIARCH}"
+_GST = "samebytes-gstreamer and its tests"
 
 
 @dataclass(frozen=True)
@@ -61,42 +65,29 @@ _WANTED = (
     *TO_BUILD_PYGOBJECT,
     *(
         Wanted(path, package, needed_by)
-        for needed_by, files in {
-            "tests of the Level Zero loader": [(f"{_LIBRARIES}/libze_loader.so.1", "libze1")],
-            "tests of the software devices' C code": [("/usr/bin/valgrind", "valgrind")],
-            "samebytes-vaapi": [
-                (f"{_LIBRARIES}/libva.so.2", "libva2"),
-                (f"{_LIBRARIES}/libva-drm.so.2", "libva-drm2"),
-            ],
-            "tests of VA-API": [
-                (f"{_LIBRARIES}/libva-x11.so.2", "libva-x11-2"),
-                ("/usr/bin/vainfo", "vainfo"),
-                ("/usr/bin/Xvfb", "xvfb"),
-            ],
-            "tests of structures against headers": [
-                ("/usr/include/libdrm/drm_fourcc.h", "libdrm-dev"),
-                (f"/usr/include/{_MULTIARCH}/libavutil/hwcontext_vaapi.h", "libavutil-dev"),
-            ],
-            "tests of FFmpeg's hardware frames": [("/usr/bin/ffmpeg", "ffmpeg")],
-            "samebytes-gstreamer": [
-                (f"{_TYPELIBS}/Gst-1.0.typelib", "gir1.2-gstreamer-1.0"),
-                (f"{_TYPELIBS}/GstVideo-1.0.typelib", "gir1.2-gst-plugins-base-1.0"),
-                (f"{_TYPELIBS}/GstVa-1.0.typelib", "gir1.2-gst-plugins-bad-1.0"),
-            ],
-            "tests of samebytes-gstreamer": [
-                (f"{_PLUGINS}/libgstvideotestsrc.so", "gstreamer1.0-plugins-base"),
-                (f"{_PLUGINS}/libgstvideo4linux2.so", "gstreamer1.0-plugins-good"),
-                (f"{_PLUGINS}/libgstva.so", "gstreamer1.0-plugins-bad"),
-                (f"{_TYPELIBS}/GstRtspServer-1.0.typelib", "gir1.2-gst-rtsp-server-1.0"),
-            ],
-            "the DMA-BUF lab": [
-                ("/usr/bin/qemu-system-x86_64", "qemu-system-x86"),
-                ("/usr/share/seabios/bios-256k.bin", "seabios"),
-                ("/usr/bin/busybox", "busybox-static"),
-                ("/sbin/modprobe", "kmod"),
-            ],
-        }.items()
-        for path, package in files
+        for path, package, needed_by in (
+            ("/usr/bin/ffmpeg", "ffmpeg", "tests of FFmpeg"),
+            ("/usr/bin/valgrind", "valgrind", "tests of the software devices' C code"),
+            (f"{_LIBRARIES}/libze_loader.so.1", "libze1", "tests of Level Zero"),
+            (f"{_LIBRARIES}/libva.so.2", "libva2", "samebytes-vaapi"),
+            (f"{_LIBRARIES}/libva-drm.so.2", "libva-drm2", "samebytes-vaapi"),
+            (f"{_LIBRARIES}/libva-x11.so.2", "libva-x11-2", "tests of VA-API"),
+            ("/usr/bin/vainfo", "vainfo", "tests of VA-API"),
+            ("/usr/bin/Xvfb", "xvfb", "tests of VA-API"),
+            ("/usr/include/libdrm/drm_fourcc.h", "libdrm-dev", "tests of structures"),
+            (f"{_HEADERS}/libavutil/hwcontext_vaapi.h", "libavutil-dev", "tests of structures"),
+            (f"{_TYPELIBS}/Gst-1.0.typelib", "gir1.2-gstreamer-1.0", _GST),
+            (f"{_TYPELIBS}/GstVideo-1.0.typelib", "gir1.2-gst-plugins-base-1.0", _GST),
+            (f"{_TYPELIBS}/GstVa-1.0.typelib", "gir1.2-gst-plugins-bad-1.0", _GST),
+            (f"{_TYPELIBS}/GstRtspServer-1.0.typelib", "gir1.2-gst-rtsp-server-1.0", _GST),
+            (f"{_PLUGINS}/libgstvideotestsrc.so", "gstreamer1.0-plugins-base", _GST),
+            (f"{_PLUGINS}/libgstvideo4linux2.so", "gstreamer1.0-plugins-good", _GST),
+            (f"{_PLUGINS}/libgstva.so", "gstreamer1.0-plugins-bad", _GST),
+            ("/usr/bin/qemu-system-x86_64", "qemu-system-x86", "the DMA-BUF lab"),
+            ("/usr/share/seabios/bios-256k.bin", "seabios", "the DMA-BUF lab"),
+            ("/usr/bin/busybox", "busybox-static", "the DMA-BUF lab"),
+            ("/sbin/modprobe", "kmod", "the DMA-BUF lab"),
+        )
     ),
 )
 
@@ -164,3 +155,23 @@ def _apt(command: str, *packages: str) -> bool:
 
 def _packages(wanted: Iterable[Wanted]) -> list[str]:
     return list(dict.fromkeys(w.package for w in wanted))
+
+
+def mirror() -> str:
+    """The address from which this machine has its Debian.
+
+    Raises:
+        CommandError: it has no Debian archive among its sources, or no apt.
+    """
+    # Without --no-release-info, apt is silent about sources whose lists were never fetched.
+    command = ["apt-get", "--no-release-info", "indextargets"]
+    command += ["--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise CommandError("this machine has no apt-get") from None
+    for line in answer.stdout.splitlines():
+        release, _, address = line.partition(" ")
+        if _DEBIAN_RELEASE.match(release) and "://" in address:
+            return address
+    raise CommandError("apt has no Debian archive among its sources")

@@ -48,108 +48,51 @@ class Distribution:
         return f"[{','.join(self.extras)}]" if self.extras else ""
 
 
-_BACKENDS = ("samebytes-ffmpeg", "samebytes-opencv", "samebytes-openvino")
-_SOFTDEVICES = "samebytes-softdevices"
+def _distribution(
+    folder: str, name: str, *extras: str, alone_with: str = "", devices: str = "", brings: str = ""
+) -> Distribution:
+    """A row of the table below: names without "samebytes-", with spaces between them."""
+    company = tuple(f"samebytes-{word}" for word in alone_with.split())
+    return Distribution(
+        f"samebytes-{name}", folder, extras, company, tuple(devices.split()), tuple(brings.split())
+    )
+
 
 CORE = Distribution("samebytes", "sdk", extras=("cli", "testing"))
+# fmt: off
 DISTRIBUTIONS = (
     CORE,
-    Distribution("samebytes-dma", "backends/dma"),
-    Distribution(
-        "samebytes-ffmpeg",
-        "backends/ffmpeg",
-        alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-cuda", _SOFTDEVICES),
-        devices=("vaapi", "cuda"),
-        brings=("av",),
-    ),
-    Distribution(
-        "samebytes-gpu-opencl",
-        "backends/gpu_opencl",
-        alone_with=(_SOFTDEVICES,),
-        devices=("gpu",),
-        brings=("pyopencl",),
-    ),
-    Distribution(
-        "samebytes-npu-level-zero",
-        "backends/npu_level_zero",
-        alone_with=(_SOFTDEVICES,),
-        devices=("npu",),
-    ),
-    Distribution(
-        "samebytes-opencv",
-        "backends/opencv",
-        extras=("headless",),
-        alone_with=(_SOFTDEVICES,),
-        devices=("gpu",),
-        brings=("cv2",),
-    ),
-    Distribution(
-        "samebytes-openvino",
-        "backends/openvino",
-        alone_with=(_SOFTDEVICES,),
-        devices=("gpu", "npu", "vaapi"),
-        brings=("openvino",),
-    ),
-    Distribution(
-        "samebytes-vaapi",
-        "backends/vaapi",
-        alone_with=("samebytes-dma", _SOFTDEVICES),
-        devices=("vaapi",),
-    ),
-    Distribution(
-        "samebytes-gstreamer",
-        "contrib/gstreamer",
-        # Debian 12 has girepository 1.0 alone, Debian 13 both: tests are run on what both have.
-        extras=("girepository1",),
-        alone_with=("samebytes-dma", "samebytes-vaapi", "samebytes-gpu-opencl", _SOFTDEVICES),
-        devices=("gpu", "vaapi"),
-        brings=("gi",),
-    ),
-    Distribution(
-        "samebytes-sycl",
-        "contrib/sycl",
-        alone_with=("samebytes-gpu-opencl", "samebytes-npu-level-zero", _SOFTDEVICES),
-        devices=("gpu", "npu"),
-        brings=("dpctl",),
-    ),
-    Distribution(
-        "samebytes-cuda",
-        "contrib/cuda",
-        alone_with=("samebytes-dma", _SOFTDEVICES),
-        devices=("cuda",),
-        brings=("cuda", "cuda_bindings"),
-    ),
-    Distribution("samebytes-ipc", "contrib/ipc", alone_with=("samebytes-dma",)),
-    Distribution("samebytes-ray", "contrib/ray", brings=("ray",)),
-    Distribution(
-        "samebytes-v4l2",
-        "contrib/v4l2",
-        alone_with=("samebytes-dma",),
-    ),
-    Distribution(
-        "samebytes-softdevices",
-        "contrib/softdevices",
-        extras=("gpu",),
-        devices=("gpu", "npu", "vaapi", "cuda"),
-    ),
+    _distribution("backends/dma", "dma"),
+    _distribution("backends/ffmpeg", "ffmpeg", alone_with="dma vaapi cuda softdevices",
+                  devices="vaapi cuda", brings="av"),
+    _distribution("backends/gpu_opencl", "gpu-opencl", alone_with="softdevices", devices="gpu",
+                  brings="pyopencl"),
+    _distribution("backends/npu_level_zero", "npu-level-zero", alone_with="softdevices",
+                  devices="npu"),
+    _distribution("backends/opencv", "opencv", "headless", alone_with="softdevices",
+                  devices="gpu", brings="cv2"),
+    _distribution("backends/openvino", "openvino", alone_with="softdevices",
+                  devices="gpu npu vaapi", brings="openvino"),
+    _distribution("backends/vaapi", "vaapi", alone_with="dma softdevices", devices="vaapi"),
+    # Debian 12 has girepository 1.0 alone, Debian 13 both: tests are run on what both have.
+    _distribution("contrib/gstreamer", "gstreamer", "girepository1",
+                  alone_with="dma vaapi gpu-opencl softdevices", devices="gpu vaapi", brings="gi"),
+    _distribution("contrib/sycl", "sycl", alone_with="gpu-opencl npu-level-zero softdevices",
+                  devices="gpu npu", brings="dpctl"),
+    _distribution("contrib/cuda", "cuda", alone_with="dma softdevices", devices="cuda",
+                  brings="cuda cuda_bindings"),
+    _distribution("contrib/ipc", "ipc", alone_with="dma"),
+    _distribution("contrib/ray", "ray", brings="ray"),
+    _distribution("contrib/v4l2", "v4l2", alone_with="dma"),
+    _distribution("contrib/softdevices", "softdevices", "gpu", devices="gpu npu vaapi cuda"),
     # A mapper without the two backends it joins can only refuse.
-    Distribution(
-        "samebytes-mappers",
-        "mappers",
-        alone_with=(*_BACKENDS, "samebytes-gpu-opencl", _SOFTDEVICES),
-        devices=("gpu",),
-    ),
-    Distribution(
-        "samebytes-demo",
-        "demo",
-        alone_with=(*_BACKENDS, "samebytes-mappers", _SOFTDEVICES),
-        devices=("gpu", "npu"),
-        brings=("rich",),
-    ),
+    _distribution("mappers", "mappers", alone_with="ffmpeg opencv openvino gpu-opencl softdevices",
+                  devices="gpu"),
+    _distribution("demo", "demo", alone_with="ffmpeg opencv openvino mappers softdevices",
+                  devices="gpu npu", brings="rich"),
 )
-
-
-SOFTDEVICES = next(d for d in DISTRIBUTIONS if d.name == _SOFTDEVICES)
+# fmt: on
+SOFTDEVICES = next(d for d in DISTRIBUTIONS if d.name == "samebytes-softdevices")
 
 
 def source_files(*suffixes: str, below: Path = ROOT) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page with every row of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
@@ -40,9 +40,7 @@ def page(run: Mapping[str, Any]) -> str:
     parts = [_HEAD.format(command=_COMMAND, machine=machine, repeats=run["repeats"])]
     measured = [row for row in run["rows"] if row["ours"] is not None]
     for plugin, rows in groupby(measured, key=lambda row: row["plugin"]):
-        these = list(rows)
-        parts.append(f"\n## {plugin}\n\n{_COLUMNS}\n" + "\n".join(map(_table_row, these)) + "\n")
-        parts += _alone(these)
+        parts.append(f"\n## {plugin}\n\n{_COLUMNS}\n" + "\n".join(map(_table_row, rows)) + "\n")
     missing = [row for row in run["rows"] if row["ours"] is None]
     if missing:
         parts.append("\n## Not measured\n\n| what | why |\n|---|---|")
@@ -51,20 +49,6 @@ def page(run: Mapping[str, Any]) -> str:
         parts += [f"| {name} | {why} |" for name, why in zip(names, whys, strict=True)]
         parts.append("")
     return "\n".join(parts)
-
-
-def _alone(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The reasons for which rows have no figure by hand, as lines of Markdown."""
-    reasons: dict[str, list[str]] = {}
-    for row in rows:
-        if row["by_hand"] is None and row.get("alone"):
-            names = reasons.setdefault(row["alone"], [])
-            if row["name"] not in names:
-                names.append(row["name"])
-    if not reasons:
-        return []
-    lines = [f"* {'; '.join(map(escaped, names))}: {why}" for why, names in reasons.items()]
-    return ["Nothing by hand stands beside", "", *lines, ""]
 
 
 def goals(run: Mapping[str, Any]) -> str:

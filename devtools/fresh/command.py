@@ -4,7 +4,7 @@
 import argparse
 
 from devtools.fresh.analytics import SUITE, analytics
-from devtools.fresh.trial import COMMANDS, DEVICES, HARDEST, MACHINES, trials
+from devtools.fresh.trial import COMMANDS, HARDEST, MACHINES, trials
 from devtools.results import Result
 from devtools.workspace import CommandError
 
@@ -15,8 +15,6 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
 
   demo, setup, test  what is tried there, in turn: `make demo`, `dev.py setup` (what `make test`
                      installs, without the tests), `make test`; by default demo and setup
-  devices            without a compiler, the software devices' wheel shows CPU, GPU and NPU, and
-                     the check of their sdist says what is missing; both are built on this machine
   analytics          GStreamer's analytics metadata, between our elements and its own of 1.26, on
                      trixie; with --suite testing, of what Debian's next release has
   --machine NAME     bookworm (Debian 12, root), or of Debian 13, where an ordinary user has git,
@@ -27,7 +25,7 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add what dev.py's command takes."""
-    kinds = [*COMMANDS, DEVICES, "analytics"]
+    kinds = [*COMMANDS, "analytics"]
     command.add_argument("what", nargs="*", metavar="|".join(kinds), help=argparse.SUPPRESS)
     command.add_argument("--suite", default=SUITE, help=argparse.SUPPRESS)
     command.add_argument("--machine", choices=MACHINES, help=argparse.SUPPRESS)
@@ -53,7 +51,7 @@ def fresh(options: argparse.Namespace) -> list[Result]:
     asked = options.what or ["demo", "setup"]
     results = analytics(options.suite) if "analytics" in asked else []
     names = [name for name in asked if name != "analytics"]
-    if unknown := set(names).difference(COMMANDS, [DEVICES]):
+    if unknown := set(names).difference(COMMANDS):
         raise CommandError(f"fresh does not know {', '.join(unknown)}")
     for machine in [options.machine] if options.machine else MACHINES if names else ():
         try:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.debian import mirror
+from devtools.system import mirror
 from devtools.workspace import ROOT, CommandError, must
 
 CACHE = ROOT / "build" / "fresh"
@@ -128,13 +128,6 @@ class Root:
         checkout.mkdir()
         must(["sh", "-c", _COPY, "sh", checkout], cwd=source)
         self._must(f"chown -R {self._user}: {_HOMES[self._user]}/{_CHECKOUT}")
-
-    def put(self, file: Path) -> str:
-        """Copy a file into the user's home, readable for everyone; its path in there."""
-        copied = self.home / file.name
-        shutil.copyfile(file, copied)
-        copied.chmod(0o644)
-        return f"{_HOMES[self._user]}/{file.name}"
 
     def _must(self, script: str) -> None:
         ended = self._enter("root", ["sh", "-c", script])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from devtools.environment import DEMO_MEGABYTES, TESTS_MEGABYTES
-from devtools.fresh.devices import try_devices
 from devtools.fresh.root import Ended, Root, unpacked, why_no_root
 from devtools.results import Result
 from devtools.system import advised_packages
@@ -19,7 +18,6 @@ COMMANDS = {
     "setup": (("python3", "dev.py", "setup"), TESTS_MEGABYTES),
     "test": (("make", "test"), TESTS_MEGABYTES),
 }
-DEVICES = "devices"
 
 _SET_UP = re.compile(r"set-up took \d+ s, (?P<megabytes>\d+) MB were downloaded")
 _ONE_COMMAND = re.compile(r"(sudo )?apt-get install python3\.\d+-venv")
@@ -66,10 +64,7 @@ def trials(name: str, what: Sequence[str]) -> list[Result]:
     machine = MACHINES[name]
     with unpacked(machine.suite, machine.user) as root:
         root.install(machine.packages)
-        results = [_trial(name, root, each) for each in what if each != DEVICES]
-        if DEVICES in what:
-            results += try_devices(root, f"fresh ({name})")
-        return results
+        return [_trial(name, root, each) for each in what]
 
 
 def _trial(name: str, place: Root, what: str) -> Result:

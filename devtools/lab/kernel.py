@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from devtools.debian import mirror
+from devtools.system import mirror
 from devtools.workspace import CommandError, capture
 
 SUITE = "bookworm-backports"

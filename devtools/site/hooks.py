@@ -2,7 +2,7 @@
 """The hooks that MkDocs calls while it builds the site; mkdocs.yml names this module."""
 
 import logging
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
@@ -37,18 +37,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return links.with_devices(markdown, name)
 
 
-def on_post_build(config: MkDocsConfig) -> None:
-    """Put the pages of docs/ beside the site as Markdown, with a list, and look at the reference.
-
-    https://llmstxt.org describes the list, for programs that read text.
-    """
-    site, lines = Path(config.site_dir), ["# samebytes", ""]
-    for page in sorted(Path(config.docs_dir).rglob("*.md")):
-        name, text = page.relative_to(config.docs_dir), page.read_text()
-        (site / name).parent.mkdir(parents=True, exist_ok=True)
-        (site / name).write_text(text)
-        title = text.partition("\n")[0].strip("# `")
-        lines.append(f"- [{title}]({name})")
-    (site / "llms.txt").write_text("\n".join([*lines, ""]))
+def on_post_build(config: MkDocsConfig) -> None:  # noqa: ARG001  # as above
+    """Look at the reference."""
     for complaint in reference.complaints():
         _log.warning(complaint)

@@ -58,8 +58,6 @@ def test_blocks_that_are_right(root: Path, text: str) -> None:
         ("<!-- part of: program.py -->\n```python\nx = 2\n```\n", "program.py has other lines"),
         ("<!-- part of: none.py -->\n```python\nx = 2\n```\n", "none.py does not exist"),
         ("<!-- not run: it is C++ -->\n```cpp run\nx\n```\n", "the site takes no 'run'"),
-        ("```text\nx = f(1)\n```\n", "holds Python"),
-        ("```text\nimport x\n```\n", "holds Python"),
         ("```toml\na =\n```\n", "it is not toml"),
         ("```json\n{a}\n```\n", "it is not json"),
         ("<!-- not run: a piece -->\n```python\ndef f(:\n```\n", "it is not Python"),

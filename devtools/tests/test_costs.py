@@ -86,12 +86,6 @@ def test_times_of_image_models() -> None:
     assert "| NV12 64x32 | 3 ms | 4 ms | 2 ms | 1 ms |" in shown
 
 
-def test_rows_without_a_call_by_hand() -> None:
-    alone = row_of("alone", 1.0, alone="nobody does it")
-    page = made_of({**RUN, "rows": [alone]})[Path("docs/reference/costs-of-edges.md")]
-    assert "* alone: nobody does it" in page
-
-
 def test_every_plot_of_the_page_is_there() -> None:
     text = (ROOT / "docs/explanation/costs.md").read_text()
     shown = set(re.findall(r"\((costs-\w+\.svg)\)", text))

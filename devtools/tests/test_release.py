@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from devtools import metadata, release
+from devtools.results import Result
 from devtools.workspace import DISTRIBUTIONS, Distribution
 
 ONE = Distribution("made-up", "made-up")
@@ -22,6 +23,7 @@ def test_a_version_that_differs_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(Distribution, "path", property(lambda d: tmp_path / d.folder))
     monkeypatch.setattr(release, "DISTRIBUTIONS", [ONE])
     monkeypatch.setattr(release, "ROOT", tmp_path)
+    (tmp_path / "CHANGELOG.md").write_text("\n## [1.0]\n")
     core = {"project": {"version": "1.0"}}
     monkeypatch.setattr(metadata, "read", lambda _: core)
     monkeypatch.setattr(metadata, "complaints", lambda: ["a: version is '2'", "b: x"])
@@ -32,20 +34,23 @@ def test_a_version_that_differs_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_what_others_need_is_uploaded_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for distribution in DISTRIBUTIONS:
         stem = distribution.name.replace("-", "_")
         for ending in ("-1.0-py3-none-any.whl", "-1.0.tar.gz"):
             (tmp_path / f"{stem}{ending}").write_text("")
-    release._say_what_to_upload(tmp_path)
+    monkeypatch.setattr(release, "wheels", lambda _: Result("packages", True, "built"))
+    assert [result.name for result in release.release(tmp_path)] == ["packages"]
     lines = [line.strip() for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
     assert lines[0] == str(tmp_path / "samebytes-1.0-py3-none-any.whl")
     assert len(lines) == 2 * len(DISTRIBUTIONS)
 
 
 def test_a_version_without_an_entry_in_the_changelog_is_said(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(metadata, "read", lambda _: {"project": {"version": "99.0.0"}})
-    assert "CHANGELOG.md has no section [99.0.0]" in release.before_uploading()
+    monkeypatch.setattr(metadata, "complaints", list)
+    (result,) = release.release(tmp_path)
+    assert (result.ok, result.summary) == (False, "CHANGELOG.md has no section [99.0.0]")

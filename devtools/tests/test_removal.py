@@ -44,20 +44,28 @@ def test_what_depends_on_the_removed_goes_with_it() -> None:
     assert dependents(backend("ipc")) == []
 
 
-def test_a_copy_can_lose_what_is_ours_alone(tmp_path: Path) -> None:
+def test_a_copy_lacks_what_is_gone_alone(tmp_path: Path) -> None:
     venv, copy = tmp_path / "venv", tmp_path / "copies" / "one"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = Path("lib", version, "site-packages")
-    ours = packages / "samebytes_dma-0.1.0.dist-info" / "RECORD"
-    script, of_others = Path("bin", "samebytes"), packages / "numpy" / "core" / "__init__.py"
-    for file in (ours, packages / "_samebytes_dma.pth", script, of_others):
+    gone = [
+        packages / "samebytes_dma-0.1.0.dist-info" / "RECORD",
+        packages / "_editable_impl_samebytes_dma.pth",
+    ]
+    kept = [
+        packages / "samebytes-0.1.0.dist-info" / "RECORD",
+        packages / "_editable_impl_samebytes_dma_more.pth",
+        packages / "numpy" / "core" / "__init__.py",
+        Path("lib", "libsycl.so"),
+        Path("bin", "samebytes"),
+    ]
+    for file in (*gone, *kept):
         (venv / file).parent.mkdir(parents=True, exist_ok=True)
         (venv / file).write_text(f"#!{venv}/bin/python\n")
-    link_venv(venv, copy)
-    assert (copy / of_others).exists()
+    link_venv(venv, copy, ["samebytes_dma"])
+    assert all((copy / file).exists() for file in kept)
+    assert not any((copy / file).exists() for file in gone)
     assert (copy / packages / "numpy").is_symlink(), "nobody copies all of its files"
-    assert (copy / script).read_text() == f"#!{copy}/bin/python\n"
-    assert subprocess.run([copy / "bin" / "python", "-c", "import numpy.core"], check=False)
-    (copy / packages / "_samebytes_dma.pth").unlink()
-    (copy / ours).unlink()
-    assert (venv / ours).exists()
+    assert (copy / "bin" / "samebytes").read_text() == f"#!{copy}/bin/python\n"
+    subprocess.run([copy / "bin" / "python", "-c", "import numpy.core"], check=True)
+    assert all((venv / file).exists() for file in gone)

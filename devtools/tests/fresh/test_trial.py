@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from devtools.fresh.devices import judged_sdist, judged_wheel
 from devtools.fresh.root import Ended
 from devtools.fresh.trial import HARDEST, MACHINES, judged, says_the_one_command, trials
 from devtools.workspace import CommandError
@@ -62,18 +61,3 @@ def test_what_cannot_be_tried_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(CommandError, match="needs root"):
         trials(HARDEST, ["demo"])
-
-
-def test_the_wheel_must_show_all_devices() -> None:
-    assert judged_wheel(Ended(0, ["devices: CPU GPU NPU"])) == (True, "devices: CPU GPU NPU")
-    assert not judged_wheel(Ended(0, ["devices: CPU NPU"]))[0]
-    assert not judged_wheel(Ended(1, ["devices: CPU GPU NPU"]))[0]
-    assert not judged_wheel(Ended(0, ["CPU GPU NPU"]))[0]
-
-
-def test_the_sdist_must_install_and_name_the_compiler() -> None:
-    missing = "missing: npu: apt install gcc"
-    assert judged_sdist(Ended(1, ["installed", missing]))[0]
-    assert not judged_sdist(Ended(1, [missing]))[0]
-    assert not judged_sdist(Ended(0, ["installed", missing]))[0]
-    assert not judged_sdist(Ended(1, ["installed", "missing: npu"]))[0]
