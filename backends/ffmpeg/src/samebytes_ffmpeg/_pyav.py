@@ -109,9 +109,10 @@ def end_codec(context: Any) -> None:
         return
     old = c_void_p(place.value)
     place.value = fresh
-    _ending[:] = [thread for thread in _ending if thread.is_alive()]
-    if len(_ending) >= _MOST_ENDING:
-        _ending[0].join()
+    living = [thread for thread in _ending if thread.is_alive()]
+    if len(living) >= _MOST_ENDING:
+        living.pop(0).join()
+    _ending[:] = living
     thread = Thread(target=free, args=(ctypes.byref(old),), name="samebytes-end-of-decoder")
     try:
         thread.start()
