@@ -370,5 +370,7 @@ class TestDevices:
         with pytest.raises(NativeError, match="av_hwdevice_ctx_create"):
             HardwareDevice.open("vaapi", str(node))  # it is not a DRM node
         monkeypatch.setenv("LIBVA_DRIVERS_PATH", str(tmp_path))
+        again = tmp_path / "renderD129"  # no test has a device of this path, which would be given
+        again.symlink_to(sb.context("ffmpeg:VAAPI").device.drm_node or "/dev/null")
         with pytest.raises(MissingDependencyError, match="intel-media-va-driver"):
-            HardwareDevice.open("vaapi", "/dev/null")
+            HardwareDevice.open("vaapi", str(again))
