@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -261,3 +262,14 @@ def test_the_sheet_of_one_frame(transcode: Transcode, tmp_path: Path) -> None:
     picture = tmp_path / "sheet.png"
     assert make_sheet(transcode(frames=1), picture, 1) == 1
     assert cv2.imread(str(picture)) is not None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no colons in names: run it on Linux")
+def test_a_colon_in_a_name_is_not_a_protocol(
+    transcode: Transcode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transcode(name="source.mp4").rename(tmp_path / "12:30.mp4")
+    monkeypatch.chdir(tmp_path)
+    output = Path("12:31.mp4")
+    assert pipelines.run_samebytes(Path("12:30.mp4"), output).frames == 12
+    assert make_sheet(output, Path("sheet.png"), 12) == 9

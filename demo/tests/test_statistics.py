@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of measurements, with numbers made up."""
+"""Measurements: their statistics, with numbers made up, and the threads that stages may use."""
 
 from __future__ import annotations
 
+import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from samebytes_demo._reader import Reader
 from samebytes_demo._rounds import Comparison, take_turns
 from samebytes_demo._statistics import Paired, Spread, by_chance, verdict
 from samebytes_demo._stopwatch import Cost, Stopwatch, Timing
 from samebytes_demo._tables import as_dict, table, verdicts
+from samebytes_demo._writer import Writer
+
+from .conftest import Transcode
 
 
 def timing(decode: float, hand_over: float, copied: int = 0) -> Timing:
@@ -202,3 +208,26 @@ def test_the_stopwatch_bills_each_stage(monkeypatch: pytest.MonkeyPatch) -> None
     watch.lap("decode")
     watch.lap("hand over")
     assert watch.timing.stages == {"decode": Cost(1, 0.5, 0), "hand over": Cost(2, 1, 30)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no /proc here: run it on Linux")
+def test_one_thread_for_each_codec(transcode: Transcode, tmp_path: Path) -> None:
+    """Else stages would measure how long one waits for the other."""
+    source = transcode(frames=12)
+
+    def started(threads: int) -> int:
+        running = Path("/proc/self/task")
+        before = len(list(running.iterdir()))
+        with (
+            Reader(source, threads=threads) as reader,
+            Writer(tmp_path / "out.mp4", reader, threads=threads) as writer,
+        ):
+            for frame in reader.frames():
+                writer.write(frame)
+            now = len(list(running.iterdir()))
+            reader.let_go()
+            writer.finish()
+        return now - before
+
+    assert started(1) <= 0
+    assert started(3) > 1

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 
-import samebytes
 from samebytes_demo import pipelines
-from samebytes_demo._errors import DemoError
-from samebytes_demo._reader import Reader
-from samebytes_demo._sheet import make_sheet
-from samebytes_demo._writer import Writer
+from samebytes_demo.pipelines import DemoError
 
 from .conftest import Transcode, decode
 
@@ -125,18 +119,7 @@ def test_rotation_is_kept(transcode: Transcode, tmp_path: Path) -> None:
 
 def refused(source: Path, message: str) -> None:
     with pytest.raises(DemoError, match=message):
-        Reader(source)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no colons in names: run it on Linux")
-def test_a_colon_in_a_name_is_not_a_protocol(
-    transcode: Transcode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transcode(name="source.mp4").rename(tmp_path / "12:30.mp4")
-    monkeypatch.chdir(tmp_path)
-    output = Path("12:31.mp4")
-    assert pipelines.run_samebytes(Path("12:30.mp4"), output).frames == 12
-    assert make_sheet(output, Path("sheet.png"), 12) == 9
+        pipelines.run_native(source, source.with_name("never.mp4"))
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -246,35 +229,3 @@ def test_an_output_that_is_a_folder(clip: Path, tmp_path: Path) -> None:
     output.mkdir()
     with pytest.raises(DemoError, match="it is a folder"):
         pipelines.run_samebytes(clip, output, frames=3)
-
-
-def test_the_decoder_drops_every_frame(clip: Path) -> None:
-    """After let_go() the frames belong to the caller alone, whichever decoder it was."""
-    with Reader(clip) as reader:
-        held = [samebytes.frame(frame) for frame in reader.frames(10)]
-        assert any(frame.readonly for frame in held)
-        reader.let_go()
-        assert not any(frame.readonly for frame in held)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="no /proc here: run it on Linux")
-def test_one_thread_for_each_codec(transcode: Transcode, tmp_path: Path) -> None:
-    """Else stages would measure how long one waits for the other."""
-    source = transcode(frames=12)
-
-    def started(threads: int) -> int:
-        running = Path("/proc/self/task")
-        before = len(list(running.iterdir()))
-        with (
-            Reader(source, threads=threads) as reader,
-            Writer(tmp_path / "out.mp4", reader, threads=threads) as writer,
-        ):
-            for frame in reader.frames():
-                writer.write(frame)
-            now = len(list(running.iterdir()))
-            reader.let_go()
-            writer.finish()
-        return now - before
-
-    assert started(1) <= 0
-    assert started(3) > 1
