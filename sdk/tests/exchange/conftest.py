@@ -12,7 +12,7 @@ import pytest
 
 from samebytes._dtypes import DType
 from samebytes._exchange import dlpack
-from samebytes._exchange._capsule import content as content_of
+from samebytes._exchange._capsule_contents import content as content_of
 from samebytes._exchange._dlpack_abi import (
     LEGACY_NAME,
     VERSIONED_NAME,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from samebytes._exchange import _dlpack_abi as abi
-from samebytes._exchange._capsule import content, still_holds
+from samebytes._exchange._capsule_contents import content, still_holds
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from samebytes_openvino._image._build import (
     gathering,
     gathering_is_faster,
 )
-from samebytes_openvino._image._model_image import Target, read
+from samebytes_openvino._image._model_input import Target, read
 from samebytes_openvino._image._pixels import is_readable, supported_formats
 
 from .pictures import Array, echo, expected, noise

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from ._dlpack_abi import DEVICE_CPU
-from ._export import check_dlpack_request, dlpack, dlpack_capsule, lasting_export
 from ._from_dlpack import DeviceArray, from_dlpack
 from ._import import Imported, from_foreign
 from ._tensor import as_array, as_capsule
+from ._to_dlpack import check_dlpack_request, dlpack, dlpack_capsule, lasting_export
 
 __all__ = [
     "DEVICE_CPU",

@@ -18,7 +18,7 @@ from samebytes._dtypes import DType, from_dlpack_code
 from samebytes._numbers import MAX_AXES
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
-from ._capsule import Described, as_one, describe, device_at, still_holds, tensor_at
+from ._capsule_contents import Described, as_one, describe, device_at, still_holds, tensor_at
 from ._dlpack_abi import (
     DEVICE_CPU,
     DEVICE_CUDA_HOST,

@@ -12,7 +12,7 @@ import numpy as np
 from .._core.memory.info import TensorInfo
 from .._core.native.arrays import array_in, pinned_array
 from ..errors import LayoutError, NotHostVisibleError
-from ._export import dlpack_capsule, is_plain, on_device
+from ._to_dlpack import dlpack_capsule, is_plain, on_device
 
 if TYPE_CHECKING:
     from typing import Self

@@ -10,7 +10,7 @@ import numpy as np
 from samebytes._counting import count_copy
 from samebytes.errors import LayoutError
 
-from ._export import dlpack
+from ._to_dlpack import dlpack
 
 __all__ = ["as_array", "as_capsule"]
 

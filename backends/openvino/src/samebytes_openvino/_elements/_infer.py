@@ -21,8 +21,8 @@ from samebytes.formats import ImageFormat
 from samebytes.metadata import AffineTransform
 
 from .._core import check_device_name, default_core, read_model
+from .._image._letterbox import Align, Fit
 from .._image._model import ImageModel, PartsModel
-from .._image._model_image import Align, Fit
 from .._image._pixels import components_of
 from .._image._request import ImageRequest, Quality, Resize
 from .._models._families import Family

@@ -24,8 +24,8 @@ from samebytes.metadata import SourceIdentifier, find
 from samebytes.plugins import Lock
 
 from .._image._batches import check_batch, identity, joined
+from .._image._letterbox import AS_IT_LIES, stored_size, turn_of
 from .._image._model import ImageModel, PartsModel, choose_context, image_model, parts_model
-from .._image._model_image import AS_IT_LIES, stored_size, turn_of
 from .._image._request import ImageRequest
 from .._models._reading import Reading, read_model_file
 from .._remote._context import RemoteContext

@@ -29,17 +29,8 @@ from samebytes.metadata import AffineTransform
 
 from .._errors import last_line
 from ._build import Built, Source, converted, is_surface
-from ._model_image import (
-    Box,
-    Rule,
-    Target,
-    Turn,
-    placing,
-    stored_size,
-    transform_of,
-    turned_back,
-    turning,
-)
+from ._letterbox import Box, Rule, Turn, placing, stored_size, transform_of, turned_back, turning
+from ._model_input import Target
 from ._pixels import Component, channel, components_of, corrected
 
 __all__ = [

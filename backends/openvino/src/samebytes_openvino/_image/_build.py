@@ -23,7 +23,8 @@ from openvino.preprocess import ColorFormat, PrePostProcessor, ResizeAlgorithm
 from samebytes import ImageInfo
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
-from ._model_image import AS_IT_LIES, STRETCHED, Box, Placing, Target, Turn, boxed, turning
+from ._letterbox import AS_IT_LIES, STRETCHED, Box, Placing, Turn, boxed, turning
+from ._model_input import Target
 from ._pixels import Conversion, components_of, conversion, corrected, picture
 
 __all__ = ["Built", "Memory", "Source", "build", "converted", "converting", "gathering",

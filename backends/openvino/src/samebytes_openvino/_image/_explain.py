@@ -9,13 +9,14 @@ from samebytes import Frame
 from samebytes.errors import CopyRequiredError
 
 from .._request._request import InferRequest
-from ._model_image import AS_IT_LIES, stored_size
+from ._letterbox import AS_IT_LIES, stored_size
 from ._request import bind, is_npu
 
 if TYPE_CHECKING:
     from ._build import Source
     from ._frames import Seen
-    from ._model_image import Rule, Target, Turn
+    from ._letterbox import Rule, Turn
+    from ._model_input import Target
     from ._plan import Plan
 
 __all__ = ["explanation", "explanation_of_parts", "placements"]

@@ -19,7 +19,7 @@ from .._host._layout import memory_of
 from .._host._pinned import ReadOnlyTensor
 from .._remote._context import RemoteContext
 from ._build import Memory, Source
-from ._model_image import AS_IT_LIES, Turn, turn_of
+from ._letterbox import AS_IT_LIES, Turn, turn_of
 from ._pixels import NAMES
 
 if TYPE_CHECKING:

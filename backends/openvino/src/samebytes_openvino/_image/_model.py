@@ -21,7 +21,7 @@ from .._request._outputs import OutputFrame
 from .._request._request import InferRequest
 from ._batches import Array, fill, shown
 from ._explain import explanation_of_parts
-from ._model_image import Align, Box, Fit, Rule
+from ._letterbox import Align, Box, Fit, Rule
 from ._pixels import ColorMatrix, ColorRange
 from ._planner import Planner, planner_for, rule_of
 from ._request import ImageRequest, Quality, Resize

@@ -16,7 +16,7 @@ from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel, compile_model
 from ._batches import Parts, build_parts, identity, joined
 from ._build import Built, Source, build
-from ._model_image import Target
+from ._model_input import Target
 
 __all__ = ["Known", "Plan", "Plans", "kind_of"]
 

@@ -37,24 +37,19 @@ from ._frames import (
     memory_of_gpu,
     whole_rows,
 )
-from ._model_image import (
+from ._letterbox import (
     ALIGNS,
     AS_IT_LIES,
-    COLORS,
     FITS,
     STRETCHED,
     Align,
     Fit,
     Rule,
-    Target,
-    input_size_of,
-    is_of_open_size,
-    layout_of_input,
     placing,
-    read,
     stored_size,
     transform_of,
 )
+from ._model_input import COLORS, Target, input_size_of, is_of_open_size, layout_of_input, read
 from ._pixels import MATRICES, RANGES, ColorMatrix, ColorRange, components_of, without_subsampling
 from ._plan import Known, Plan, Plans, kind_of
 from ._request import Quality, Resize

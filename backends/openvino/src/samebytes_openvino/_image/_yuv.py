@@ -14,7 +14,7 @@ from samebytes.plugins import Refused
 
 from ._build import Memory, Source, build
 from ._frames import image_of, in_cpu_memory, whole_rows
-from ._model_image import COLORS, Target, input_size_of, layout_of_input, read
+from ._model_input import COLORS, Target, input_size_of, layout_of_input, read
 
 __all__ = [
     "i420_inputs",

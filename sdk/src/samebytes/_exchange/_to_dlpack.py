@@ -17,7 +17,7 @@ from samebytes._core.native.pointers import get_pointer
 from samebytes._dtypes import DType
 from samebytes.errors import ExportError
 
-from ._capsule import as_one, content, device_at
+from ._capsule_contents import as_one, content, device_at
 from ._dlpack_abi import DEVICE_CPU, LEGACY_NAME, VERSIONED_NAME
 
 __all__ = ["dlpack", "dlpack_capsule", "is_plain", "lasting_export", "on_device"]
