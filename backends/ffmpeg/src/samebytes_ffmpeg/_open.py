@@ -8,11 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+import samebytes
 from samebytes import Frame
 from samebytes.elements import FrameInfo
 
 from ._elements._source import FFmpegSource
-from ._frame import FFmpegFrame
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,7 +41,7 @@ class Video(Iterator[Frame]):
         native = self._source.read()
         if native is None:
             raise StopIteration
-        return FFmpegFrame.wrap(native)
+        return samebytes.frame(native)
 
     def interrupt(self) -> None:
         """End a read that waits for data, from another thread: the loop then ends."""
