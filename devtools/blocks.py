@@ -19,7 +19,7 @@ import ast
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import indent
 from typing import NamedTuple
@@ -27,8 +27,6 @@ from typing import NamedTuple
 from devtools import installs
 from devtools.results import Result
 from devtools.workspace import ROOT, source_files
-
-__all__ = ["FENCE", "Block", "blocks_of", "commands", "complaints", "docs", "pages"]
 
 FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>[^\n]*)\n"
@@ -45,6 +43,8 @@ _OPTIONS = re.compile(r'(\w+="[^"]*" ?)*')
 # Nothing that could run: output and drawings.
 _NO_CODE = ("text",)
 _READ = {"toml": tomllib.loads, "json": json.loads}
+# What a program writes into a page: `<!-- begin: NAME -->`, the text, and `<!-- end -->`.
+_WRITTEN = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _INSTALLS = re.compile(r"((sudo )?(apt|apt-get) install |pip install ).*")
 
 
@@ -200,3 +200,15 @@ def _parses(code: str) -> bool:
     except SyntaxError:
         return False
     return True
+
+
+def filled(page: str, blocks: Mapping[str, str]) -> str:
+    """The page with these blocks in place of what it had.
+
+    Raises:
+        LookupError: one of its blocks is not given, or one that is given is not there.
+    """
+    there = {match["name"] for match in _WRITTEN.finditer(page)}
+    if there != blocks.keys():
+        raise LookupError(f"the page has blocks for {sorted(there)}, given were {sorted(blocks)}")
+    return _WRITTEN.sub(lambda match: f"{match[1]}{blocks[match['name']]}\n{match[3]}", page)

@@ -10,20 +10,20 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from devtools import environment, error_page, release, removal, suites
+from devtools import environment, error_page, removal, suites
 from devtools.blocks import docs
 from devtools.costs import RECORD, costs
 from devtools.fresh import command as trying
+from devtools.house_rules import lint
 from devtools.lab.kernel import LabUnavailableError, MissingToolError
 from devtools.lab.machine import Size
 from devtools.lab.tests_in_lab import lab
-from devtools.lint import lint
 from devtools.newer import newer
 from devtools.results import Result, not_run, table
 from devtools.schedule import run_parts, write_results
 from devtools.site.build import serve, site
 from devtools.venv import PYTHON, VENV
-from devtools.wheels import wheels
+from devtools.wheels import release, wheels
 from devtools.workspace import ROOT, CommandError, run
 
 _TEST_HELP = """\
@@ -112,7 +112,8 @@ def _parser() -> argparse.ArgumentParser:
     for flag, text in _TEST_FLAGS.items():
         test.add_argument(f"--{flag}", action="store_true", help=text)
     without = "for each backend, or NAME, a copy of .venv without it: the rest must work"
-    test.add_argument("--without", nargs="?", const="", metavar="NAME", help=without)
+    named = ["", *(backend.name for backend in removal.BACKENDS)]
+    test.add_argument("--without", nargs="?", const="", choices=named, metavar="NAME", help=without)
     test.add_argument("--part", help=argparse.SUPPRESS)  # of those side by side
     jobs = "parts at a time, by default as many as CPUs, at most 2; 1 shows all as it comes"
     test.add_argument("--jobs", type=_count, default=min(2, os.cpu_count() or 1), help=jobs)
@@ -129,12 +130,12 @@ def _parser() -> argparse.ArgumentParser:
     why = "show what samebytes does; its arguments are those of `samebytes demo`"
     add("demo", _demo, why, takes_more=True, own_help=False)
     add("lint", _lint, "find what ruff, mypy and the rules of this repository complain of")
+    add("docs", lambda *_: [docs()], "find code in the documents that nothing runs")
     add(
-        "docs",
-        lambda *_: [docs()],
-        "find code in the documents that nothing runs",
+        "errors",
+        lambda *_: error_page.write(),
+        "write docs/reference/errors.md, the list of error messages",
     )
-    add("errors", _errors, "write docs/reference/errors.md, the list of error messages")
     why = "write the pages and plots of costs from a run's JSON"
     given = add("costs", _costs, why)
     record = "the JSON of `samebytes bench --json`"
@@ -142,14 +143,12 @@ def _parser() -> argparse.ArgumentParser:
     built = add("site", _site, "build the documentation site, strictly, in build/site")
     shown = "show it on this machine, and build it at each change"
     built.add_argument("--serve", action="store_true", help=shown)
-    built.add_argument("--port", type=_count, default=8000, help="for --serve (8000)")
     add("wheels", _wheels, "build and check all sdists and wheels for release, in dist/")
     add("release", _release, "the same, with a list of what to upload, and in which order")
     setup = add("setup", _setup, "install what the tests or the demo need, without running them")
     setup.add_argument("what", nargs="?", choices=("tests", "demo"), default="tests")
-    tried = add(
-        "fresh", lambda o, _: trying.fresh(o), "try the set-ups on machines that have nothing yet"
-    )
+    why = "try the set-ups on machines that have nothing yet"
+    tried = add("fresh", lambda options, _: trying.fresh(options), why)
     tried.description, tried.formatter_class = trying.HELP, argparse.RawDescriptionHelpFormatter
     trying.add_options(tried)
     return parser
@@ -172,9 +171,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> Sequence[Result] | in
         # The longest first: the short ones fill what they leave.
         **_together(rest, strict=strict, may_miss=may_miss),
         "alone": lambda: suites.alone(strict=strict),
-        "without": lambda: removal.without(
-            [options.without] if options.without else [], strict=strict, may_miss=may_miss
-        ),
+        "without": lambda: removal.without(options.without, strict=strict, may_miss=may_miss),
         "fresh": trying.hardest,
         "newer": lambda: [newer(strict=strict, may_miss=may_miss, quick=options.ci)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],
@@ -261,15 +258,8 @@ def _program(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def _costs(options: argparse.Namespace, _: list[str]) -> int:
-    if not options.record.exists():
-        raise CommandError(f"{options.record} is not there: samebytes bench --json > FILE")
     for path in costs(options.record):
         print(path)
-    return 0
-
-
-def _errors(*_: object) -> int:
-    error_page.write()
     return 0
 
 
@@ -280,10 +270,7 @@ def _lab(options: argparse.Namespace, rest: list[str]) -> list[Result]:
 
 
 def _setup(options: argparse.Namespace, _: list[str]) -> int:
-    if options.what == "demo":
-        environment.prepare_demo()
-    else:
-        environment.prepare_tests()
+    (environment.prepare_demo if options.what == "demo" else environment.prepare_tests)()
     return 0
 
 
@@ -294,12 +281,12 @@ def _wheels(*_: object) -> list[Result]:
 
 def _release(*_: object) -> list[Result]:
     environment.prepare()
-    return release.release(ROOT / "dist")
+    return release(ROOT / "dist")
 
 
 def _site(options: argparse.Namespace, _: list[str]) -> list[Result] | int:
     environment.prepare_site()
-    return serve(options.port) if options.serve else [site()]
+    return serve() if options.serve else [site()]
 
 
 def site_if_there(*, strict: bool) -> Result:

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 import samebytes
-from devtools.written import filled
+from devtools.blocks import filled
 from samebytes.plugins import MapperSpec
 
 __all__ = ["PAGE", "edges_of_all_plugins", "page"]

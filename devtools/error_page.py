@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from devtools.results import Result
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
 PAGE = ROOT / "docs" / "reference" / "errors.md"
@@ -104,9 +105,10 @@ def page(before: str) -> str:
     return "\n".join(parts)
 
 
-def write() -> None:
+def write() -> list[Result]:
     """Write the page."""
     PAGE.write_text(page(PAGE.read_text()))
+    return [Result("errors", True, str(PAGE))]
 
 
 def _message(call: ast.Call, constants: Mapping[str, str]) -> str:

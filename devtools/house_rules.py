@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules of this repository that no linter knows.
+"""All static checks of the repository: ruff, mypy, and rules that no linter knows.
 
-Most of them are expressions that no line of some files may have. Locks of the standard library and
+Most of these are expressions that no line of some files may have. Locks of the standard library and
 files without the licence are refused by ruff (TID251 and CPY001, in pyproject.toml).
 """
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
+from devtools.results import Result
+from devtools.venv import PYTHON
+from devtools.workspace import DISTRIBUTIONS, ROOT, run, source_files
 
 # What docs/reference/plugin-api.md lists for subclasses.
 _OF_SUBCLASSES = frozenset(
@@ -117,6 +120,25 @@ _PHRASES = tuple(
     )
 )
 _SUFFIXES = (".py", ".md", ".c", ".h", ".tmpl")
+
+
+def lint() -> Result:
+    """Run every check, whatever the others say, and name those that failed."""
+    typed = [d.folder for d in DISTRIBUTIONS] + ["dev.py", "devtools", "tests"]
+    checks = {
+        "ruff check": lambda: run([PYTHON, "-m", "ruff", "check", "."]),
+        "ruff format": lambda: run([PYTHON, "-m", "ruff", "format", "--check", "."]),
+        "mypy": lambda: run([PYTHON, "-m", "mypy", *(t for t in typed if (ROOT / t).exists())]),
+        "house rules": _shown,
+    }
+    failed = [name for name, check in checks.items() if check()]
+    return Result("lint", not failed, ", ".join(failed) + " failed" if failed else "no complaints")
+
+
+def _shown() -> int:
+    found = complaints()
+    print("\n".join(found), file=sys.stderr)
+    return len(found)
 
 
 def complaints() -> list[str]:

@@ -13,8 +13,6 @@ from functools import cache
 from devtools import metadata
 from devtools.workspace import DISTRIBUTIONS, ROOT
 
-__all__ = ["PUBLISHED", "of_page", "unknown"]
-
 # Whether `pip install samebytes` works: the hints of samebytes say so, and have the switch.
 _SWITCH = ROOT / "sdk/src/samebytes/_plugins/installing.py"
 PUBLISHED = "\nPUBLISHED = True\n" in _SWITCH.read_text()

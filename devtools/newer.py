@@ -48,7 +48,7 @@ def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
             _fill(found, python, chosen)
         except CommandError as error:
             return Result("newer", False, str(error))
-        devices = sorted({device for d in chosen if d.name in _TESTED for device in d.devices})
+        devices = sorted({device for d in _tested() for device in d.devices})
         return pytest_run(
             f"newer ({versions(python)})",
             python,
@@ -82,8 +82,8 @@ def with_company() -> list[Distribution]:
 
 def missing_modules(chosen: Sequence[Distribution]) -> list[str]:
     """The modules of the distributions that are not installed, and of array libraries."""
-    others = [d for d in DISTRIBUTIONS if d not in chosen]
-    return ["jax", "ml_dtypes", "torch", *(module for d in others for module in d.modules)]
+    others = (module for d in DISTRIBUTIONS if d not in chosen for module in d.modules)
+    return ["jax", "ml_dtypes", "torch", *others]
 
 
 def _fill(found: Path, python: Path, chosen: Sequence[Distribution]) -> None:

@@ -15,20 +15,12 @@ from devtools.environment import why_left_out
 from devtools.pytest_run import few, on, pytest_run
 from devtools.results import Result
 from devtools.venv import VENV, create_venv
-from devtools.workspace import DISTRIBUTIONS, ROOT, CommandError, Distribution
+from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution
 
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
-BACKENDS = tuple(d for d in DISTRIBUTIONS if d.folder.startswith(("backends/", "contrib/"))
-                 and d.name != "samebytes-softdevices")  # fmt: skip
+BACKENDS = tuple(d for d in DISTRIBUTIONS if "/" in d.folder and d != SOFTDEVICES)
 
-_ALWAYS = (
-    "sdk/tests/cli",
-    "sdk/tests/plugins",
-    "sdk/tests/core/test_routing.py",
-    "sdk/tests/core/test_routing_contexts.py",
-    "sdk/tests/core/test_routing_frames.py",
-    "sdk/tests/core/test_routing_refusals.py",
-)
+_ALWAYS = ("sdk/tests/cli", "sdk/tests/plugins", "sdk/tests/core/test_routing")
 # The rest of the suites is about memory, and the same whoever else is installed; that a plugin
 # declares without importing its framework shows where it is alone.
 _TELLING = (
@@ -39,28 +31,10 @@ _TELLING = (
 _COPIES = ROOT / ".venv-without"
 
 
-def without(names: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> list[Result]:
-    """Remove each of these backends alone, all of them when none is named, and test the rest.
-
-    Raises:
-        CommandError: a name is not a backend's.
-    """
-    chosen = [backend(name) for name in names] or BACKENDS
-    installed = [b for b in chosen if not why_left_out(b.name)]
-    return [_without(b, strict=strict, may_miss=may_miss) for b in installed]
-
-
-def backend(name: str) -> Distribution:
-    """The backend of that name, which may lack the "samebytes-".
-
-    Raises:
-        CommandError: there is none.
-    """
-    full = f"samebytes-{name.removeprefix('samebytes-')}"
-    for distribution in BACKENDS:
-        if distribution.name == full:
-            return distribution
-    raise CommandError(f"{name} is not a backend: {', '.join(b.name for b in BACKENDS)}")
+def without(name: str, *, strict: bool, may_miss: Sequence[str]) -> list[Result]:
+    """Remove the backend of that name, or each alone if it is empty, and test the rest."""
+    chosen = [b for b in BACKENDS if not why_left_out(b.name) and name in ("", b.name)]
+    return [_without(b, strict=strict, may_miss=may_miss) for b in chosen]
 
 
 def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) -> Result:
@@ -103,7 +77,8 @@ def telling_tests(removed: Distribution) -> list[str]:
     """
     gone = [removed, *dependents(removed)]
     module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
-    paths = [*_ALWAYS]
+    core = sorted((ROOT / "sdk/tests/core").glob("test_routing*.py"))
+    paths = [*_ALWAYS[:2], *(str(path.relative_to(ROOT)) for path in core)]
     for distribution in DISTRIBUTIONS:
         with_it = removed.name in distribution.alone_with
         if distribution in gone or (with_it and distribution not in BACKENDS):

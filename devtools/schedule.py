@@ -49,7 +49,12 @@ def run_parts(
         while _goes_on(process, _SECONDS_BETWEEN_LINES):
             print(f"running {part}, {time.monotonic() - began:.0f} s", flush=True)
         _signal(process, signal.SIGKILL)
-        results = read_results(logs, part, process.returncode)
+        try:
+            read = json.loads(_results(logs, part).read_text())
+        except FileNotFoundError:
+            why = f"its process ended with status {process.returncode}, see its output"
+            read = [asdict(Result(part, False, why))]
+        results = [Result(**result) for result in read]
         name = f"{part}: output of {time.monotonic() - began:.0f} s"
         shown = [f"\n======== {name} ========", log.read_text(errors="replace")]
         print(
@@ -74,14 +79,6 @@ def run_parts(
 def write_results(part: str, results: Sequence[Result], *, logs: Path = LOGS) -> None:
     """Leave the results of a part for who runs it."""
     _results(logs, part).write_text(json.dumps([asdict(result) for result in results]))
-
-
-def read_results(logs: Path, part: str, status: int) -> list[Result]:
-    """The results that a part has left, or a failure if it ended without."""
-    try:
-        return [Result(**result) for result in json.loads(_results(logs, part).read_text())]
-    except FileNotFoundError:
-        return [Result(part, False, f"its process ended with status {status}, see its output")]
 
 
 def _log(logs: Path, part: str) -> Path:

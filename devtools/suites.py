@@ -13,7 +13,15 @@ from devtools.pytest_run import few, on, pytest_run
 from devtools.results import Result, not_run
 from devtools.venv import PYTHON, create_venv
 from devtools.wheels import audited, build_all
-from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, CommandError, Distribution, must
+from devtools.workspace import (
+    CORE,
+    DISTRIBUTIONS,
+    ROOT,
+    SOFTDEVICES,
+    CommandError,
+    Distribution,
+    must,
+)
 
 # Tests use them together only: alone, a distribution has what its users have.
 _OTHERS = (
@@ -25,8 +33,6 @@ ALL_DEVICES = ("gpu", "npu", "vaapi", "cuda")
 _ACROSS_DEVICES = ("tests/e2e", "tests/matrix/test_device_matrix.py")
 # The part of the tests together that a folder's tests belong to; of all others it is the rest.
 _PARTS = {"backends": "backends", "contrib": "contrib", "sdk": "sdk", "mappers": "sdk"}
-# Its tests are of the software devices themselves.
-_SOFTDEVICES = "samebytes-softdevices"
 
 
 def together(
@@ -57,10 +63,9 @@ def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str])
 
     Without a device its tests skip and say so, which in a strict run is a failure.
     """
-    suites = [f"{d.folder}/tests" for d in DISTRIBUTIONS if d.devices and d.name != _SOFTDEVICES]
-    paths = [*suites, *_ACROSS_DEVICES]
-    if any((ROOT / word.partition("::")[0]).exists() for word in arguments):
-        paths = []
+    suites = [f"{d.folder}/tests" for d in DISTRIBUTIONS if d.devices and d != SOFTDEVICES]
+    named = any((ROOT / word.partition("::")[0]).exists() for word in arguments)
+    paths = [] if named else [*suites, *_ACROSS_DEVICES]
     return pytest_run("hardware", PYTHON, [*paths, *arguments], strict=strict, may_miss=may_miss)
 
 
@@ -76,11 +81,9 @@ def alone(*, strict: bool) -> list[Result]:
     with tempfile.TemporaryDirectory(prefix="samebytes-alone-") as folder:
         wheelhouse = Path(folder, "wheelhouse")
         build_all(wheelhouse, [d for d in DISTRIBUTIONS if not why_left_out(d.name)])
-        packages = audited(wheelhouse, strict=strict)
-        return [
-            packages,
-            *(_alone(d, Path(folder), wheelhouse, strict=strict) for d in DISTRIBUTIONS),
-        ]
+        results = [audited(wheelhouse, strict=strict)]
+        results += [_alone(d, Path(folder), wheelhouse, strict=strict) for d in DISTRIBUTIONS]
+        return results
 
 
 def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict: bool) -> Result:
@@ -114,11 +117,7 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     result = pytest_run(
         name,
         python,
-        [
-            *on(distribution.devices, strict=strict),
-            *few(),
-            "tests",
-        ],
+        [*on(distribution.devices, strict=strict), *few(), "tests"],
         cwd=place,
         strict=strict,
         may_miss=[

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 from typing import Any
 
-from devtools import written
+from devtools import blocks
 from devtools.costs.page import escaped, figure, goals
 
 __all__ = ["BLOCKS", "filled"]
@@ -30,7 +30,7 @@ def filled(text: str, run: Mapping[str, Any]) -> str:
     """
 
     names = _MARK.findall(text)
-    return written.filled(text, {f"python3 dev.py costs, {n}": BLOCKS[n](run) for n in names})
+    return blocks.filled(text, {f"python3 dev.py costs, {n}": BLOCKS[n](run) for n in names})
 
 
 def _measured(run: Mapping[str, Any]) -> list[Row]:

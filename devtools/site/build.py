@@ -39,9 +39,9 @@ def site(folder: Path = SITE) -> Result:
     return Result("site", True, f"{pages} pages in {os.path.relpath(folder, ROOT)}")
 
 
-def serve(port: int) -> int:
+def serve() -> int:
     """Build the site again whenever a page changes, and show it on this machine alone."""
-    return _mkdocs("serve", "--dev-addr", f"127.0.0.1:{port}")
+    return _mkdocs("serve", "--dev-addr", "127.0.0.1:8000")
 
 
 def foreign(built: Path) -> Iterator[str]:

@@ -9,8 +9,6 @@ from typing import Any
 
 import griffe
 
-__all__ = ["lacking", "unexplained"]
-
 # A subclass repeats what its base says only where it differs.
 _ABSTRACT = "NotImplementedError"
 # First words of a summary that names what is returned.

@@ -15,14 +15,6 @@ import griffe
 from devtools.site.docstrings import lacking, unexplained
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
-__all__ = [
-    "PAGES",
-    "Name",
-    "complaints",
-    "directives",
-    "public_names",
-]
-
 PAGES = ROOT / "docs" / "reference" / "api"
 # What samebytes itself has is not shown once more where plugins import it.
 _LAST = ("samebytes.plugins", "samebytes.testing")

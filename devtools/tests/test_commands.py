@@ -23,7 +23,7 @@ EVERYTHING = {"lint", "together", "alone", "without", "lab"}
         ("--together", {"lint", "together"}),
         ("--alone", {"alone"}),
         ("--alone --without", {"alone", "without"}),
-        ("--without dma", {"without"}),
+        ("--without samebytes-dma", {"without"}),
         ("--newer", {"newer"}),
         ("--hardware", {"hardware"}),
         ("--hardware -k npu", {"hardware"}),

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from devtools import metadata, release
+from devtools import metadata
+from devtools import wheels as release
 from devtools.results import Result
 from devtools.workspace import DISTRIBUTIONS, Distribution
 

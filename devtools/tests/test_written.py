@@ -3,7 +3,7 @@
 
 import pytest
 
-from devtools.written import filled
+from devtools.blocks import filled
 
 PAGE = """\
 # One
