@@ -171,7 +171,7 @@ def _test(options: argparse.Namespace, rest: list[str]) -> Sequence[Result] | in
         # The longest first: the short ones fill what they leave.
         **_together(rest, strict=strict, may_miss=may_miss),
         "alone": lambda: suites.alone(strict=strict),
-        "without": lambda: removal.without(options.without, strict=strict, may_miss=may_miss),
+        "without": lambda: removal.without(options.without or "", strict=strict, may_miss=may_miss),
         "fresh": trying.hardest,
         "newer": lambda: [newer(strict=strict, may_miss=may_miss, quick=options.ci)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],

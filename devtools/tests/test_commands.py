@@ -5,12 +5,12 @@ import tomllib
 
 import pytest
 
-from devtools import commands
+from devtools import commands, removal
 from devtools.commands import _chosen_parts, _lab_where_it_can_be, _parser, _together
 from devtools.lab.kernel import LabUnavailableError, MissingToolError
 from devtools.results import Result
 from devtools.suites import parts_together
-from devtools.workspace import ROOT
+from devtools.workspace import ROOT, Distribution
 
 EVERYTHING = {"lint", "together", "alone", "without", "lab"}
 
@@ -36,6 +36,31 @@ EVERYTHING = {"lint", "together", "alone", "without", "lab"}
 def test_parts(words: str, parts: set[str]) -> None:
     options, rest = _parser().parse_known_args(["test", *words.split()])
     assert _chosen_parts(options, rest) == parts
+
+
+@pytest.mark.parametrize(
+    ("words", "removed"),
+    [
+        ("--ci", len(removal.BACKENDS)),
+        ("--without samebytes-dma", 1),
+        ("--without", len(removal.BACKENDS)),
+    ],
+)
+def test_every_backend_is_removed_unless_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, words: str, removed: int
+) -> None:
+    found: list[str] = []
+
+    def without(backend: Distribution, **_: object) -> Result:
+        found.append(backend.name)
+        return Result(backend.name, True, "")
+
+    monkeypatch.setattr(removal, "_without", without)
+    monkeypatch.setattr(removal, "why_left_out", lambda _: None)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr(commands, "write_results", lambda _, results: list(results))
+    assert commands.main(["test", *words.split(), "--part", "without"]) == 0
+    assert len(found) == removed
 
 
 def test_the_tests_together_run_in_parts_unless_pytest_gets_arguments() -> None:
