@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -182,6 +184,32 @@ def test_a_decoder_ends_before_its_object(clip: Path) -> None:
         with pytest.raises(av.ArgumentError):
             codec.decode(next(container.demux(stream)))
         assert np.array_equal(frame.to_ndarray(), pixels)
+
+
+_END = """
+import sys, av
+from samebytes_ffmpeg._pyav import end_codec
+
+def frames():
+    with av.open(sys.argv[1]) as container:
+        stream = container.streams.video[0]
+        try:
+            yield from container.decode(stream)
+        finally:
+            end_codec(stream.codec_context)
+            print("ended")
+
+some = frames()
+next(some)
+"""
+
+
+def test_a_decoder_ends_as_the_interpreter_does(clip: Path) -> None:
+    """A thread that begins then never runs, and whoever waits for it waits forever."""
+    done = subprocess.run(
+        [sys.executable, "-c", _END, clip], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("ended\n", "")
 
 
 def tasks() -> set[str]:

@@ -11,10 +11,11 @@ import ctypes
 import gc
 import struct
 import sys
+from collections import deque
 from ctypes import c_double, c_int, c_void_p, py_object
 from fractions import Fraction
 from functools import cache
-from threading import Thread
+from threading import Thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 import av
@@ -103,27 +104,31 @@ def end_codec(context: Any) -> None:
         context: PyAV's codec context, which no other thread uses.
     """
     allocate, free = _codec_calls()
-    place = c_void_p.from_address(id(context) + _HEAD)
     fresh = allocate and allocate(None)
     if not fresh:
         return
+    place = c_void_p.from_address(id(context) + _HEAD)
     old = c_void_p(place.value)
-    place.value = fresh
-    living = [thread for thread in _ending if thread.is_alive()]
-    if len(living) >= _MOST_ENDING:
-        living.pop(0).join()
-    _ending[:] = living
     thread = Thread(target=free, args=(ctypes.byref(old),), name="samebytes-end-of-decoder")
+    place.value = fresh
+    # While the interpreter ends, nobody waits for a thread that begins; until Python 3.12 it never
+    # runs, and its start() waits for that.
+    if not main_thread().is_alive():
+        free(ctypes.byref(old))
+        return
     try:
         thread.start()
     except RuntimeError:  # the interpreter ends, or the system has no thread left
         free(ctypes.byref(old))
-    else:
-        _ending.append(thread)
+        return
+    _ending.append(thread)
+    # After the start, as Ctrl-C may end the wait.
+    if len(_ending) > _MOST_ENDING:
+        _ending.popleft().join()
 
 
-# Threads in which decoders end, the oldest first.
-_ending: list[Thread] = []
+# Threads in which decoders end or have ended, the oldest first.
+_ending: deque[Thread] = deque()
 _MOST_ENDING = 16
 """Decoders that end at a time, since each has its memory until then."""
 
