@@ -40,7 +40,8 @@ def open_container(name: str, *, options: Mapping[str, str], by_device: bool, **
     """
     if by_device and not _OF_SEARCH & options.keys() and _is_mp4(name):
         found = None
-        with suppress(av.FFmpegError, ValueError):  # what is wrong is said below
+        # What is wrong is said below. PyAV 19 has no stream_options: there all is searched for.
+        with suppress(av.FFmpegError, ValueError, TypeError):
             found = av.open(
                 name,
                 options=dict(options),
