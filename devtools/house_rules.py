@@ -152,8 +152,9 @@ def complaints() -> list[str]:
             found += [
                 f"{path}:{c}" for c in check_imports(text, _package(owner.name) if owner else None)
             ]
-        if owner and _is_source(path):
-            found += [f"{path}:{c}" for c in check_attributes(text, _defined_by(owner.path))]
+        if _is_python(path) and "tests" not in path.parts:
+            own = _defined_by(owner.path) if owner else set(defined_in(ast.parse(text)))
+            found += [f"{path}:{c}" for c in check_attributes(text, own)]
     return found
 
 
@@ -213,17 +214,25 @@ def _defined_by(folder: Path) -> frozenset[str]:
 
 
 def defined_in(tree: ast.AST) -> Iterator[str]:
-    """The names of functions, classes, variables, attributes of `self`, and slots."""
+    """The names of what classes have: methods, variables, slots, and attributes of `self`."""
     for node in ast.walk(tree):
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
-            case ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
-                yield name
+            case ast.ClassDef(body=body):
+                for part in body:
+                    yield from _of_class(part)
             case ast.Attribute(value=value, attr=name, ctx=ast.Store()) if _is_self(value):
                 yield name
-            case ast.Constant(value=str(name)):
-                yield name
+
+
+def _of_class(part: ast.stmt) -> Iterator[str]:
+    match part:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.ClassDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+        case ast.Assign(targets=targets, value=value):
+            yield from (each.id for each in targets if isinstance(each, ast.Name))
+            yield from (str(n.value) for n in ast.walk(value) if isinstance(n, ast.Constant))
 
 
 def _is_self(node: ast.expr) -> bool:

@@ -117,19 +117,27 @@ def _inherited(function: griffe.Function) -> griffe.Function | None:
 
 
 def _raised(function: griffe.Function) -> set[str]:
-    """The classes of errors that the body itself raises, outside of what `try` guards."""
+    """The classes of errors that the body itself raises, and that no `try` around them catches."""
     found: set[str] = set()
-    waiting: list[ast.AST] = list(ast.parse(textwrap.dedent(function.source)).body[0].body)  # type: ignore[attr-defined]  # a function
+    body = ast.parse(textwrap.dedent(function.source)).body[0].body  # type: ignore[attr-defined]  # a function
+    waiting: list[tuple[ast.AST, str]] = [(node, "") for node in body]
     while waiting:
-        node = waiting.pop()
+        node, caught = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             continue
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             called = ast.unparse(node.exc.func).rpartition(".")[2]
-            if called != _ABSTRACT and called[:1].isupper():
+            # A constant is a tuple of classes.
+            guarded = re.search(rf"\b({called}|Exception|[A-Z_]+)\b", caught)
+            if called != _ABSTRACT and called[:1].isupper() and not guarded:
                 found.add(called)
-        guarded = node.body if isinstance(node, ast.Try) and node.handlers else ()
-        waiting += [child for child in ast.iter_child_nodes(node) if child not in guarded]
+        handlers = node.handlers if isinstance(node, ast.Try) else ()
+        named = " ".join(ast.unparse(each.type) for each in handlers if each.type)
+        tried = node.body if isinstance(node, ast.Try) else ()
+        waiting += [
+            (child, f"{caught} {named}" if child in tried else caught)
+            for child in ast.iter_child_nodes(node)
+        ]
     return found
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metadata of all distributions agrees, and their READMEs are right on a package page."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,17 @@ from devtools.workspace import CORE, DISTRIBUTIONS, ROOT
 
 def test_no_distribution_has_a_complaint() -> None:
     assert complaints() == []
+
+
+def test_both_tables_have_the_extras_and_what_all_leaves_out() -> None:
+    extras: dict[str, list[str]] = metadata.read(CORE.path)["project"]["optional-dependencies"]
+    (brought,) = re.findall(r"\[(.+)\]", extras["all"][0])
+    for folder in (ROOT, CORE.path):
+        table = (folder / "README.md").read_text().partition("| extra |")[2].partition("\n\n")[0]
+        rows = dict(re.findall(r"^\| `([\w-]+)` \| (.*) \|$", table, re.MULTILINE))
+        assert rows.keys() == extras.keys()
+        left_out = extras.keys() - {"all", *brought.split(",")}
+        assert set(re.findall(r"`([\w-]+)`", rows["all"])) == left_out
 
 
 @pytest.fixture

@@ -290,7 +290,7 @@ _UNSAID = "may be held, taken over or only looked at: it is not said which"
         ("section", []),
         ("silent", ["no Returns, and 'Count them.' does not say what it returns"]),
         ("other", ["Raises lacks ValueError"]),
-        ("caught", ["Raises lacks TypeError"]),
+        ("caught", ["Raises lacks TypeError, ValueError"]),
         ("owner", [f"{name} {_UNSAID}" for name in ("fd", "queue", "native_handle")]),
         ("owned", []),
         ("unit", ["timeout has no unit: seconds", "nbytes has no unit: bytes"]),
