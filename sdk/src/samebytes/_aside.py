@@ -7,6 +7,7 @@ library would put Ctrl-C off until it returns, and some lose it then.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -60,7 +61,8 @@ class Aside:
         wake: ends a call that waits. It may be called more than once, and while none waits.
         leave: called in the thread at its end, if a call was given up: closes what that used.
 
-    Where no thread can be started any more, as when the interpreter ends, calls are made at once.
+    Where no thread can be started any more, or none runs any more as the interpreter ends, calls
+    are made at once.
 
     Attributes:
         left: a call was given up. There can be no other one.
@@ -88,6 +90,9 @@ class Aside:
         self._thread: threading.Thread | None = thread
         # Before it starts: Ctrl-C in start() would leave a thread that nobody ends.
         weakref.finalize(self, self._calls.put, None).atexit = False
+        if sys.is_finalizing():  # before Python 3.12 it would start, and never run
+            self._thread = None
+            return
         try:
             thread.start()
         except RuntimeError:  # since Python 3.12 none can be started while the interpreter ends
@@ -113,7 +118,7 @@ class Aside:
         """
         if self._left:
             raise Aside.GivenUpError
-        if self._thread is None:
+        if self._thread is None or sys.is_finalizing():
             return function()
         try:
             self._calls.put(function)
@@ -147,7 +152,7 @@ class Aside:
         """End the thread; at once, unless a call was given up."""
         self._calls.put(None)
         self._wake = self._leave = _nothing  # which may hold who has this object
-        if self._thread is not None and not self._left:
+        if self._thread is not None and not self._left and not sys.is_finalizing():
             self._thread.join()
 
     def _woken(self) -> Any:

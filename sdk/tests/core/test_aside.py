@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from typing import NoReturn
 
@@ -107,6 +109,33 @@ def test_when_the_interpreter_ends_calls_are_made_here(monkeypatch: pytest.Monke
     aside = Aside("aside")
     assert aside.call(threading.get_ident) == threading.get_ident()
     aside.close()
+
+
+_ENDS = """
+import threading
+from samebytes.plugins import Aside
+
+def used():
+    aside = Aside("aside")
+    aside.call(int)
+    try:
+        yield
+    finally:
+        for each in (aside, Aside("late")):
+            print(each.call(threading.current_thread) is threading.main_thread())
+            each.close()
+
+unfinished = used()
+next(unfinished)
+"""
+
+
+def test_what_ends_with_the_interpreter_waits_for_no_thread() -> None:
+    """As a generator in a module does, whose `with` block closes a connection: threads are gone."""
+    done = subprocess.run(
+        [sys.executable, "-c", _ENDS], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("True\nTrue\n", "")
 
 
 def test_its_thread_ends_with_it() -> None:

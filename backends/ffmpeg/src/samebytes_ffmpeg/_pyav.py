@@ -111,7 +111,7 @@ def end_codec(context: Any) -> None:
     old = c_void_p(place.value)
     thread = Thread(target=free, args=(ctypes.byref(old),), name="samebytes-end-of-decoder")
     place.value = fresh
-    # While the interpreter ends, nobody waits for a thread that begins; until Python 3.12 it never
+    # While the interpreter ends, nobody waits for a thread that begins; before Python 3.12 it never
     # runs, and its start() waits for that.
     if not main_thread().is_alive():
         free(ctypes.byref(old))
