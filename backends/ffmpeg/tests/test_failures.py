@@ -158,6 +158,17 @@ def test_raw_video_cannot_be_sought(clip: Path, tmp_path: Path) -> None:
     assert "raw H.264 video cannot be sought" in failure(FFmpegSource(raw, start=0.5))
 
 
+def test_a_file_that_names_no_format(clip: Path, tmp_path: Path) -> None:
+    """Only pictures say the format of H.264, and here are none."""
+    data = bytearray(clip.read_bytes())
+    at = data.index(b"mdat")
+    end = at - 4 + int.from_bytes(data[at - 4 : at], "big")
+    data[at + 4 : end] = bytes(end - at - 4)
+    empty = tmp_path / "empty.mp4"
+    empty.write_bytes(data)
+    assert "it is damaged" in failure(FFmpegSource(empty))
+
+
 def test_files(tmp_path: Path) -> None:
     garbage = tmp_path / "garbage.mp4"
     garbage.write_bytes(bytes(range(256)) * 8)

@@ -328,7 +328,8 @@ class TestOnDevice:
 
         def opened(*arguments: Any, **named: Any) -> Any:
             container = unchanged(*arguments, **named)
-            known.append(container.streams.video[0].codec_context.pix_fmt)
+            found = container.streams.video[0].codec_context.format
+            known.append(found and found.name)
             return container
 
         unchanged = av.open

@@ -74,6 +74,14 @@ def test_no_name_is_newer_than_the_oldest_pyav(file: Path) -> None:
     assert not list(_lacking(file.read_text()))
 
 
+@pytest.mark.parametrize("file", _FILES, ids=lambda file: file.stem)
+def test_no_name_of_a_format_is_read_where_there_may_be_none(file: Path) -> None:
+    """PyAV 17 ends the process by `pix_fmt` of a codec context without one; `format` is None."""
+    read = [node for node in ast.walk(ast.parse(file.read_text()))
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)]  # fmt: skip
+    assert "pix_fmt" not in [node.attr for node in read]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -115,7 +115,7 @@ class CUDADecoding:
         found.width, found.height = preferred.width, preferred.height
         # PyAV sets the device's format. FFmpeg takes that of AV1 for a sign that the device's
         # decoder is there already (libavcodec/av1dec.c, get_pixel_format), and makes none.
-        found.pix_fmt = preferred.pix_fmt or "yuv420p"
+        found.pix_fmt = preferred.format.name if preferred.format else "yuv420p"
         return found
 
     def refusal(self, codec: str, bits: int) -> str:

@@ -125,10 +125,11 @@ class Input:
         if self._memory != "ffmpeg":
             return self._primed
         context = self._stream.codec_context
-        if context.pix_fmt is None or not context.width:
+        known = context.format  # not `pix_fmt`: PyAV 17 ends the process where there is none
+        if known is None or not context.width:
             return None
         try:
-            format_ = image_format_named(context.pix_fmt).name
+            format_ = image_format_named(known.name).name
         except (LayoutError, UnknownNameError) as error:
             raise self._fail(f"its frames cannot be used: {error}") from error
         return FrameInfo("image", "ffmpeg", format_, context.width, context.height, rate=self._said)
