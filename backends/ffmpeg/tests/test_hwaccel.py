@@ -186,6 +186,27 @@ def test_a_decoder_ends_before_its_object(clip: Path) -> None:
         assert np.array_equal(frame.to_ndarray(), pixels)
 
 
+def test_the_process_waits_for_decoders_of_sources_in_pipelines(
+    clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which end in daemon threads, for whom nobody waits."""
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def noted(thread: threading.Thread) -> None:
+        started.append(thread)
+        start(thread)
+
+    with av.open(str(clip)) as container:
+        codec = container.streams.video[0].codec_context
+        reads = threading.Thread(target=end_codec, args=(codec,), daemon=True)
+        with monkeypatch.context() as here:
+            here.setattr(threading.Thread, "start", noted)
+            reads.start()
+            reads.join()
+    assert [thread.daemon for thread in started] == [True, False]
+
+
 _END = """
 import sys, av
 from samebytes_ffmpeg._pyav import end_codec

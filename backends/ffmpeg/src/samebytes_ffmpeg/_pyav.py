@@ -109,7 +109,10 @@ def end_codec(context: Any) -> None:
         return
     place = c_void_p.from_address(id(context) + _HEAD)
     old = c_void_p(place.value)
-    thread = Thread(target=free, args=(ctypes.byref(old),), name="samebytes-end-of-decoder")
+    # No daemon, as sources are read in threads that are.
+    thread = Thread(
+        target=free, args=(ctypes.byref(old),), name="samebytes-end-of-decoder", daemon=False
+    )
     place.value = fresh
     # While the interpreter ends, nobody waits for a thread that begins; before Python 3.12 it never
     # runs, and its start() waits for that.
