@@ -232,7 +232,7 @@ def test_via_builds_exactly_that_chain(monkeypatch: pytest.MonkeyPatch) -> None:
         edge("cpu", "alpha", Alias),
         edge("alpha", "beta", Alias),
     )
-    route = sb.route("cpu", "beta", level="tensor", via=[ALPHA])
+    route = sb.route("cpu", "beta", level="tensor", via=(step for step in [ALPHA]))
     assert [h.spec.name for h in route.hops] == ["cpu -> alpha", "alpha -> beta"]
     tensor = sb.tensor(np.zeros((2, 2)))
     assert route.map(tensor).memory_type == "beta"

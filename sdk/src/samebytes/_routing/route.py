@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -199,7 +199,7 @@ def route(
     level: Level | None = None,
     format: str | ImageFormat | None = None,  # the field's word for it
     copy: bool = False,
-    via: Target | Sequence[Target] = (),
+    via: Target | Iterable[Target] = (),
 ) -> Route:
     """The route from source to target that `map` would take, without mapping anything.
 
@@ -231,7 +231,7 @@ def route(
     if item is not None and name is None and isinstance(item, Frame) and item.media == "image":
         name = item.format.name
     if via:
-        named = via if isinstance(via, Sequence) and not isinstance(via, str) else (via,)
+        named = (via,) if isinstance(via, str | Context | type) else via
         steps = tuple(step if isinstance(step, Context) else context(step) for step in named)
         return _explicit(start, target, level, access, name, copy, steps)
     end = resolve(start, target)

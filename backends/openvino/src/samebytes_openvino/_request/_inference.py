@@ -105,7 +105,10 @@ def retire(native: Any, holds: object, called: Callable[[], object] | None) -> N
     parts = [native, holds, called]
     del native, holds
     try:
-        threading.Thread(target=_wait_and_drop, args=(parts,), name="samebytes retire").start()
+        # Not as the thread of the caller, which may be a daemon: the process would end meanwhile.
+        threading.Thread(
+            target=_wait_and_drop, args=(parts,), name="samebytes retire", daemon=False
+        ).start()
     except RuntimeError:  # Python is exiting, and starts no threads
         _kept.append(parts)
 
