@@ -115,10 +115,14 @@ def test_an_end_that_was_interrupted_is_made_up_for(
     sys.setprofile(strike)
     held.clear()
     sys.setprofile(None)
-    while len(held) < 1000:
+    for turn in range(1000):
         held.append(create(openvino.Type.f32, shape, {}))
         if id(held[-1]) == number:
             break
+        # A call may take the place first, for an object of its own that ends with it: every other
+        # native is dropped, whose place it takes then.
+        if turn % 2 == 0:
+            held.pop()
     assert id(held[-1]) == number
     assert [type(error) for error in reported] == [KeyboardInterrupt]
     reported.clear()  # its frames hold what has ended
