@@ -22,7 +22,9 @@ import openvino
 import pytest
 
 import samebytes
+from samebytes import Storage
 from samebytes.plugins import sweep_loans
+from samebytes_openvino._remote import _lifetimes
 
 from .models import N
 from .users import (
@@ -98,39 +100,27 @@ def test_tensors_made_by_hand(remote: Any, use: Use) -> None:
 
 
 def test_an_end_that_was_interrupted_is_made_up_for(
-    gpu: Any, reported: list[BaseException]
+    remote: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An exception at the first call leaves the memory, until the native's id is used again."""
-    create, shape = gpu.native.create_tensor, openvino.Shape([1, 8])
-    # They take the places that are free by now, and those beside the native, so that its own stays.
-    others = [create(openvino.Type.f32, shape, {}) for _ in range(1000)]
+    """An exception before the callback's first line leaves the pin, until its id is used again."""
+
+    class Other:
+        pass
+
+    monkeypatch.setattr(_lifetimes, "_ended", lambda _: None)
     guard, array = guarded(7)
-    held = [made_over(gpu, array)]
-    users, number = [region_of(gpu, held[0])], id(held[0])
-    del array
+    native = made_over(remote, array)
+    users, number = [region_of(remote, native)], id(native)
+    del native, array
     gc.collect()
-
-    def strike(_frame: Any, event: str, _: Any) -> None:
-        if event == "call":
-            raise KeyboardInterrupt
-
-    sys.setprofile(strike)
-    held.clear()
-    sys.setprofile(None)
-    for turn in range(1000):
-        held.append(create(openvino.Type.f32, shape, {}))
-        if id(held[-1]) == number:
-            break
-        # A call may take the place first, for an object of its own that ends with it: every other
-        # native is dropped, whose place it takes then.
-        if turn % 2 == 0:
-            held.pop()
-    assert id(held[-1]) == number, len(others)
-    assert [type(error) for error in reported] == [KeyboardInterrupt]
-    reported.clear()  # its frames hold what has ended
-    assert not guard.released
-    assert gpu.wrap_tensor(held[-1], whole=True).native is held[-1]
-    assert_kept_for(gpu, users, guard)
+    monkeypatch.undo()
+    other = Other()
+    left = _lifetimes._pins.pop(number)
+    left.number = id(other)
+    _lifetimes._pins[id(other)] = left
+    del left
+    _lifetimes.pin(other, Storage())
+    assert_kept_for(remote, users, guard)
 
 
 def test_without_a_user_the_memory_goes_at_once(remote: Any) -> None:
