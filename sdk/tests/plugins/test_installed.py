@@ -25,7 +25,7 @@ def written(folder: Path) -> Path:
 
 def test_the_same_as_importlib_metadata() -> None:
     everything = importlib_metadata.entry_points()
-    assert {"console_scripts", "samebytes.plugins"} <= everything.groups
+    assert {"console_scripts", "pytest11"} <= everything.groups
     for group in everything.groups:
         assert {(e.name, e.distribution, e.version) for e in entry_points(group)} == {
             (e.name, e.dist.name, e.dist.version)
