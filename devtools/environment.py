@@ -33,7 +33,7 @@ _WHEELS = ("--only-binary=:all:",)
 
 
 def prepare_demo() -> None:
-    """What the demo needs: its distributions (editable) and wheels, no more."""
+    """The parts that the demo needs: its distributions (editable) and wheels, no more."""
     _prepare(demo_parts, f"the demo, at most {DEMO_MEGABYTES} MB to download")
 
 

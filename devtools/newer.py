@@ -29,10 +29,8 @@ _TESTED = ("samebytes-ffmpeg", "samebytes-mappers", "samebytes-demo")
 def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
     """The tests of what meets PyAV's frames, with the newest PyAV, on a newer Python.
 
-    A `quick` run has one of the parameters of each test, as that of the tests alone.
-
-    It is `not run` where dev.py's own Python can have the newest PyAV, and where no newer Python
-    is found.
+    A `quick` run has one of the parameters of each test. It is `not run` where dev.py's own Python
+    can have the newest PyAV, and where no newer Python is found.
     """
     if sys.version_info[:2] >= NEWEST_PYAV_NEEDS:
         return not_run("newer", "the Python of .venv has the newest PyAV already")

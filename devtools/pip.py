@@ -37,10 +37,8 @@ def into(python: Path) -> list[str | Path]:
 def install(words: Sequence[str | Path]) -> float:
     """Run `pip install` for .venv; the bytes that it downloaded.
 
-    Large downloads are shown as they start. Its output goes to the end of LOG.
-
-    Raises:
-        CommandError: it failed; the message is one of its own lines.
+    Large downloads are shown as they start. Its output goes to the end of LOG, and if it fails, one
+    of its lines into a CommandError.
     """
     command = [str(word) for word in (PYTHON, *_INSTALL, *words)]
     # A user's pip.conf may ask for --user, which no venv can have.

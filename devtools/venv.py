@@ -59,9 +59,6 @@ def create_venv(folder: Path, *, with_pip: bool = True) -> None:
     """Make a fresh venv for the Python that runs this.
 
     Without pip it takes a tenth of a second, not eight; `pip.into` installs there.
-
-    Raises:
-        CommandError: this Python cannot make one.
     """
     require_ensurepip()
     options = [] if with_pip else ["--without-pip"]

@@ -44,13 +44,7 @@ def wheels(folder: Path) -> Result:
 
 
 def build_all(folder: Path, distributions: Iterable[Distribution]) -> None:
-    """Build the sdist of each distribution, and its wheel from the sdist.
-
-    So a file that an sdist lacks shows.
-
-    Raises:
-        CommandError: a build failed.
-    """
+    """Build the sdist of each distribution, and its wheel from that: a missing file shows."""
     for distribution in distributions:
         must([PYTHON, "-m", "build", "--no-isolation", "--outdir", folder, distribution.path])
 

@@ -189,7 +189,7 @@ def test_a_decoder_ends_before_its_object(clip: Path) -> None:
 def test_the_process_waits_for_decoders_of_sources_in_pipelines(
     clip: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which end in daemon threads, for whom nobody waits."""
+    """Pipelines end sources in daemon threads, which nobody waits for."""
     started: list[threading.Thread] = []
     start = threading.Thread.start
 

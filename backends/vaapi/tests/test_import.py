@@ -56,7 +56,7 @@ def nv12(fds: tuple[int, int], offsets: tuple[int, int], pitches: tuple[int, int
 
 
 def descriptors(arguments: tuple[Any, ...]) -> list[tuple[int, int]]:
-    """What vaCreateSurfaces was given: the number of buffers, and the modifier of the first one."""
+    """The arguments of vaCreateSurfaces: the number of buffers, the modifier of the first one."""
     # VADRMPRIMESurfaceDescriptor: num_objects and objects[0].drm_format_modifier.
     return [
         struct.unpack("=12xI8xQ", ctypes.string_at(a.value.value.p, 32))

@@ -87,7 +87,7 @@ class Gpu:
         return address
 
     def knows(self, address: int) -> bool:
-        """Whether memory of CUDA, or registered with it, is at an address."""
+        """True if memory of CUDA, or registered with it, is at an address."""
         question = self.driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
         self.ok(self.driver.cuCtxPushCurrent(self.context))
         try:
