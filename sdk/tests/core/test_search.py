@@ -127,7 +127,7 @@ def cost(path: Path) -> float:
 
 
 def route_taken(source: str) -> float:
-    """What the last route cost that was tried. Before it there may be parts of others."""
+    """The cost of the last route that was tried. Before it there may be parts of others."""
     specs = [Declared.used.pop()]
     while specs[0].source != source:
         specs.insert(0, Declared.used.pop())
@@ -136,7 +136,7 @@ def route_taken(source: str) -> float:
 
 
 def refusals(edges: list[MapperSpec]) -> list[frozenset[str]]:
-    """What is refused at a time: nothing; what each edge is declared to refuse; all of that."""
+    """Refusals at a time: none; those that each edge is declared to give; all of these."""
     declared = [spec.summary for spec in edges if spec.only or spec.opaque]
     return [frozenset(), *(frozenset({one}) for one in declared), frozenset(declared)]
 
@@ -205,7 +205,7 @@ def test_every_route_of_any_graph_comes_in_the_order_of_its_cost(seed: int) -> N
 
 
 def test_a_route_among_forty_nodes_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What leads elsewhere is not followed: it would be thousands of routes."""
+    """Edges that lead elsewhere are not followed: it would be thousands of routes."""
     nodes = [f"n{n}" for n in range(40)]
     edges = [
         Edge(MapperSpec(source=a, target=b, mapper="x:y", transfer=Transfer.ALIAS, summary=""), "p")

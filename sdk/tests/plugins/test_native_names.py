@@ -63,7 +63,7 @@ def test_names(framework: Site, native: str, wrong: str | None) -> None:
 
 
 def warnings_about(site: Site, native: str) -> tuple[str, ...]:
-    """What is said of a plugin that names that type; it is in use all the same."""
+    """The problem of a plugin that names that type; it is in use all the same."""
     site.plugin(
         "alpha",
         f"""

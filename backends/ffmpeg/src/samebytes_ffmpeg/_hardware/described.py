@@ -62,6 +62,7 @@ def describe(library: Libavutil, address: int) -> Described:
     (at, unpack), (surfaces_at, unpack_surfaces) = _readers(library)
     # In one go, as each field of ctypes takes as long as all of them.
     *fields, buffer, context, top, left = unpack(at(address))
+    # As buffer_data() does, without a call for each frame.
     data = _pointer_at(context + _BUFFER_DATA).value or 0 if context else 0
     surfaces = unpack_surfaces(surfaces_at(data)) if data else None
     # A pool gives the same memory again, and a frame is described as it is wrapped and as it is

@@ -192,7 +192,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         Raises:
             UnknownNameError: a type of device that is not known here.
         """
-        address = _pointer_at(reference + _BUFFER_DATA).value or 0
+        address = _pointer_at(reference + _BUFFER_DATA).value or 0  # buffer_data(), for each frame
         key = library.identity, address
         found = _devices.find(key)
         if found is not None:

@@ -124,7 +124,7 @@ class Region(NamedTuple):
     end: Any
 
 
-# With slots, whose attributes are read in a tenth of the time of a tuple's: see `CpuToOpenVINO`.
+# With slots, whose attributes are read faster than a tuple's: see `CpuToOpenVINO`.
 @dataclass(slots=True, eq=False)
 class Layout:
     """An array's layout in the terms of OpenVINO.
