@@ -162,9 +162,10 @@ def _count(text: str) -> int:
 
 
 def _test(options: argparse.Namespace, rest: list[str]) -> Sequence[Result] | int:
-    if options.part is None:
+    strict, chosen = options.strict, _chosen_parts(options, rest)
+    apart = options.part is None and options.jobs > 1 and len(chosen) > 1
+    if options.part is None and not apart:
         environment.prepare_tests()
-    strict = options.strict
     # Where pip offers no CPU build of it, there is nothing that a strict run could ask for.
     may_miss = ["torch"] if environment.why_left_out("torch") else []
     parts: dict[str, Callable[[], Sequence[Result]]] = {
@@ -173,22 +174,25 @@ def _test(options: argparse.Namespace, rest: list[str]) -> Sequence[Result] | in
         "alone": lambda: suites.alone(strict=strict),
         "without": lambda: removal.without(options.without or "", strict=strict, may_miss=may_miss),
         "fresh": trying.hardest,
-        "newer": lambda: [newer(strict=strict, may_miss=may_miss, quick=options.ci)],
         "lab": lambda: [_lab_where_it_can_be(strict=strict, may_miss=may_miss)],
+        "newer": lambda: [newer(strict=strict, may_miss=may_miss, quick=options.ci)],
         "lint": lambda: [lint(), docs(), site_if_there(strict=strict)],
         "hardware": lambda: [suites.hardware(rest, strict=strict, may_miss=may_miss)],
     }
     if options.part is not None:
         write_results(options.part, _results(options.part, parts[options.part]))
         return 0
-    chosen = _chosen_parts(options, rest)
     names = [name for name in parts if name.partition(" ")[0] in chosen]
-    if options.jobs == 1 or len(names) == 1:
-        results = [result for name in names for result in _results(name, parts[name])]
-    else:
+    if apart:
         results = run_parts(
-            names, options.jobs, [sys.executable, ROOT / "dev.py", *sys.argv[1:], "--part"]
+            names,
+            options.jobs,
+            [sys.executable, ROOT / "dev.py", *sys.argv[1:], "--part"],
+            set_up=environment.prepare_tests,
+            meanwhile=["fresh"],  # uses nothing of this machine's .venv
         )
+    else:
+        results = [result for name in names for result in _results(name, parts[name])]
     return [*environment.left_out(strict=strict), *results]
 
 

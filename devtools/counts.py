@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from statistics import median
 
 import networkx
 
+from devtools.house_rules import imports, is_private
 from devtools.workspace import ROOT, source_files
 
 RECORD = ROOT / "devtools" / "counts.json"
@@ -156,7 +156,10 @@ def private_tests(checkout: Checkout) -> Figures:
     tests = {
         path: text for path, text in checkout.tests.items() if Path(path).name.startswith("test_")
     }
-    private = sum(any(map(_is_private, _imported(text))) for text in tests.values())
+    private = sum(
+        any(n.startswith("samebytes") and is_private(n) for _, n in imports(text))
+        for text in tests.values()
+    )
     return {
         "test modules": len(tests),
         "test modules that import private modules": private,
@@ -189,20 +192,6 @@ def _parsed(text: str) -> ast.Module:
         return ast.parse(text)
     except SyntaxError:
         return ast.Module([], [])
-
-
-def _imported(text: str) -> Iterator[str]:
-    for node in ast.walk(_parsed(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _is_private(name: str) -> bool:
-    parts = name.split(".")
-    ours = parts[0].startswith("samebytes")
-    return ours and any(re.match("_(?!_)", part) for part in parts[1:])
 
 
 if __name__ == "__main__":

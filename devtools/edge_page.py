@@ -11,8 +11,6 @@ import samebytes
 from devtools.blocks import filled
 from samebytes.plugins import MapperSpec
 
-__all__ = ["PAGE", "edges_of_all_plugins", "page"]
-
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "copy-or-not.md"
 _BLOCK = "python3 dev.py edges"
 _COLUMNS = "| edge | the bytes | only | access | how |\n|---|---|---|---|---|\n"

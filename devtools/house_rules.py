@@ -176,8 +176,8 @@ def check_imports(text: str, owner: str | None) -> list[str]:
     packages = {_package(d.name) for d in DISTRIBUTIONS} - {owner}
     return [
         f"{line}: {module} is private to {module.split('.')[0]}"
-        for line, module in _imports(text)
-        if module.split(".")[0] in packages and _is_private(module)
+        for line, module in imports(text)
+        if module.split(".")[0] in packages and is_private(module)
     ]
 
 
@@ -191,13 +191,14 @@ def check_attributes(text: str, own: Collection[str]) -> list[str]:
     return [
         f"{node.lineno}: .{node.attr} is private to another distribution"
         for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Attribute) and _is_private(node.attr)
+        if isinstance(node, ast.Attribute) and is_private(node.attr)
         if node.attr not in own and node.attr not in _OF_LIBRARIES
         if not (node.attr in _OF_SUBCLASSES and _is_self(node.value))
     ]
 
 
-def _imports(text: str) -> list[tuple[int, str]]:
+def imports(text: str) -> list[tuple[int, str]]:
+    """The lines and names of the modules, and of what is taken from them, that a text imports."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -241,7 +242,8 @@ def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-def _is_private(module: str) -> bool:
+def is_private(module: str) -> bool:
+    """True if a part of a dotted name begins with an underscore, and is none of Python's."""
     return any(part.startswith("_") and not part.endswith("__") for part in module.split("."))
 
 

@@ -23,7 +23,8 @@ NEWEST_PYAV_NEEDS = (3, 12)
 SERIES = ("3.14", "3.13", "3.12")
 
 # What meets PyAV's frames: its backend, the mappers from it, and the demo, which decodes with it.
-_TESTED = ("samebytes-ffmpeg", "samebytes-mappers", "samebytes-demo")
+_NAMES = ("samebytes-ffmpeg", "samebytes-mappers", "samebytes-demo")
+_TESTED = [d for d in DISTRIBUTIONS if d.name in _NAMES]
 
 
 def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
@@ -46,7 +47,7 @@ def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
             _fill(found, python, chosen)
         except CommandError as error:
             return Result("newer", False, str(error))
-        devices = sorted({device for d in _tested() for device in d.devices})
+        devices = sorted({device for d in _TESTED for device in d.devices})
         return pytest_run(
             f"newer ({versions(python)})",
             python,
@@ -54,7 +55,7 @@ def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
                 *on(devices, strict=strict),
                 *("-p", "no:cacheprovider"),
                 *(few() if quick else ()),
-                *(f"{d.folder}/tests" for d in _tested()),
+                *(f"{d.folder}/tests" for d in _TESTED),
             ],
             strict=strict,
             may_miss=[*may_miss, *missing_modules(chosen)],
@@ -74,7 +75,7 @@ def find_python() -> Path | None:
 
 def with_company() -> list[Distribution]:
     """The tested distributions and those that they are tested with, in the workspace's order."""
-    names = {CORE.name, *_TESTED, *(name for d in _tested() for name in d.alone_with)}
+    names = {CORE.name, *_NAMES, *(name for d in _TESTED for name in d.alone_with)}
     return [d for d in DISTRIBUTIONS if d.name in names]
 
 
@@ -105,10 +106,6 @@ def versions(python: Path) -> str:
         [python, "-c", program], capture_output=True, text=True, check=False
     ).stdout.split()
     return "Python {}.{}, PyAV {}".format(*answer) if len(answer) == 3 else "PyAV does not import"
-
-
-def _tested() -> list[Distribution]:
-    return [d for d in DISTRIBUTIONS if d.name in _TESTED]
 
 
 def _makes_venvs(python: Path) -> bool:

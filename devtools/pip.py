@@ -13,7 +13,10 @@ from devtools.workspace import ROOT, CommandError
 
 LOG = ROOT / "build" / "logs" / "set-up.log"
 
-_INSTALL = ("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off")
+_INSTALL = (
+    *("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"),
+    "--no-compile",  # of most packages tests import a small part
+)
 _DOWNLOAD = re.compile(r"Downloading (?P<name>\S+) \((?P<size>[\d.]+) (?P<unit>bytes|[kMG]B)\)")
 _BYTES = {"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 # Smaller files would only hide which ones take the time.
@@ -27,11 +30,8 @@ _GPU_PACKAGE = re.compile(r"(nvidia|cuda|triton)", re.IGNORECASE)
 
 
 def into(python: Path) -> list[str | Path]:
-    """The command that installs into the venv of `python`, which has no pip of its own.
-
-    It compiles nothing: of most packages tests import a small part.
-    """
-    return [PYTHON, "-m", "pip", "--python", python, *_INSTALL[2:], "--no-compile"]
+    """The command that installs into the venv of `python`, which has no pip of its own."""
+    return [PYTHON, "-m", "pip", "--python", python, *_INSTALL[2:]]
 
 
 def install(words: Sequence[str | Path]) -> float:

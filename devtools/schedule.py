@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
@@ -21,13 +21,19 @@ _SECONDS_TO_END = 10.0
 
 
 def run_parts(
-    parts: Sequence[str], slots: int, command: Sequence[str | Path], *, logs: Path = LOGS
+    parts: Sequence[str],
+    slots: int,
+    command: Sequence[str | Path],
+    *,
+    set_up: Callable[[], object] = lambda: None,
+    meanwhile: Collection[str] = (),
+    logs: Path = LOGS,
 ) -> list[Result]:
     """Run the command with each part's name, at most `slots` at a time; the results in this order.
 
-    Its output goes to a file in `logs`, shown when it ends, and it leaves its results beside that
-    (`write_results`). Nothing that it started in its session lives on after it, nor after an
-    exception here (such as Ctrl-C).
+    All but those of `meanwhile` begin after `set_up`. A part's output goes to a file in `logs`,
+    shown when it ends, and it leaves its results beside that (`write_results`). Nothing that it
+    started in its session lives on after it, nor after an exception here (such as Ctrl-C).
     """
     logs.mkdir(parents=True, exist_ok=True)
     running: list[subprocess.Popen[bytes]] = []
@@ -65,7 +71,10 @@ def run_parts(
 
     pool = ThreadPoolExecutor(slots)
     try:
-        return [result for results in pool.map(run, parts) for result in results]
+        begun = {part: pool.submit(run, part) for part in parts if part in meanwhile}
+        set_up()
+        begun |= {part: pool.submit(run, part) for part in parts if part not in begun}
+        return [result for part in parts for result in begun[part].result()]
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in running:

@@ -4,7 +4,9 @@
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from devtools import pip
@@ -82,21 +84,33 @@ def alone(*, strict: bool) -> list[Result]:
         wheelhouse = Path(folder, "wheelhouse")
         build_all(wheelhouse, [d for d in DISTRIBUTIONS if not why_left_out(d.name)])
         results = [audited(wheelhouse, strict=strict)]
-        results += [_alone(d, Path(folder), wheelhouse, strict=strict) for d in DISTRIBUTIONS]
-        return results
+        # Half of its time pip waits for the network: meanwhile the tests before run. Not more than
+        # two venvs are there at a time, as some are large.
+        ended: list[Future[Result]] = []
+        with ThreadPoolExecutor(1) as testing:
+            for d in DISTRIBUTIONS:
+                ended.append(testing.submit(_alone(d, Path(folder), wheelhouse, strict=strict)))
+                if ended[:-1]:
+                    ended[-2].result()
+        return results + [future.result() for future in ended]
 
 
-def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict: bool) -> Result:
+def _alone(
+    distribution: Distribution, folder: Path, wheelhouse: Path, *, strict: bool
+) -> Callable[[], Result]:
+    """Install a distribution; what runs its tests."""
     name = f"alone {distribution.name}"
     reason = why_left_out(distribution.name)
     if reason:
-        return Result(name, False, reason) if strict else not_run(name, reason)
+        return lambda: Result(name, False, reason) if strict else not_run(name, reason)
     place = folder / distribution.name
     python = place / "venv" / "bin" / "python"
     company = [name for name in distribution.alone_with if not why_left_out(name)]
     names = {CORE.name, *company, distribution.name}
     # By path, never by name: an index must not answer for a distribution of this repository.
     installed = [d for d in DISTRIBUTIONS if d.name in names]
+    if "gpu" not in distribution.devices:  # the software GPU's extra is hundreds of MB
+        installed = [replace(d, extras=()) if d == SOFTDEVICES else d for d in installed]
     wheels = [_wheel(d, wheelhouse) for d in installed]
     # Named here too: pip would build the newest PyGObject to see what it needs before it learns
     # from an extra that only older ones will do.
@@ -105,7 +119,8 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
         create_venv(place / "venv", with_pip=False)
         must([*pip.into(python), "--quiet", *limits, *wheels])
     except CommandError as error:
-        return Result(name, False, str(error))
+        failed = Result(name, False, str(error))
+        return lambda: failed
     # Away from the source tree, so that only what is installed can be imported.
     shutil.copytree(
         distribution.path / "tests",
@@ -114,19 +129,23 @@ def _alone(distribution: Distribution, folder: Path, wheelhouse: Path, *, strict
     )
     for shared in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / shared, place)
-    result = pytest_run(
-        name,
-        python,
-        [*on(distribution.devices, strict=strict), *few(), "tests"],
-        cwd=place,
-        strict=strict,
-        may_miss=[
-            *_OTHERS,
-            *(module for d in DISTRIBUTIONS if d.name not in names for module in d.modules),
-        ],
-    )
-    shutil.rmtree(place)
-    return result
+
+    def tests() -> Result:
+        result = pytest_run(
+            name,
+            python,
+            [*on(distribution.devices, strict=strict), *few(), "tests"],
+            cwd=place,
+            strict=strict,
+            may_miss=[
+                *_OTHERS,
+                *(module for d in DISTRIBUTIONS if d.name not in names for module in d.modules),
+            ],
+        )
+        shutil.rmtree(place)
+        return result
+
+    return tests
 
 
 def _limits(distribution: Distribution) -> list[str]:
@@ -139,4 +158,5 @@ def _limits(distribution: Distribution) -> list[str]:
 
 def _wheel(distribution: Distribution, wheelhouse: Path) -> str:
     (wheel,) = wheelhouse.glob(f"{distribution.name.replace('-', '_')}-*.whl")
-    return f"{wheel}{distribution.requirement_suffix}"
+    extras = ",".join(distribution.extras)
+    return f"{wheel}[{extras}]" if extras else f"{wheel}"

@@ -42,11 +42,6 @@ class Distribution:
         """The modules that are missing where it is not installed."""
         return self.name.replace("-", "_"), *self.brings
 
-    @property
-    def requirement_suffix(self) -> str:
-        """Its extras as pip spells them: `[a,b]`, or nothing."""
-        return f"[{','.join(self.extras)}]" if self.extras else ""
-
 
 def _distribution(
     folder: str, name: str, *extras: str, alone_with: str = "", devices: str = "", brings: str = ""

@@ -11,8 +11,6 @@ from devtools.costs.page import page
 from devtools.costs.plot import plot
 from devtools.workspace import ROOT
 
-__all__ = ["EXPLAINED", "RECORD", "costs", "made_of"]
-
 # The run that the pages show, kept so that everybody can make them again.
 RECORD = ROOT / "docs" / "explanation" / "costs.json"
 _PAGE = Path("docs/reference/costs-of-edges.md")

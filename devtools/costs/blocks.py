@@ -9,8 +9,6 @@ from typing import Any
 from devtools import blocks
 from devtools.costs.page import escaped, figure, goals
 
-__all__ = ["BLOCKS", "filled"]
-
 _MARK = re.compile(r"<!-- begin: python3 dev\.py costs, ([\w-]+) -->")
 Row = Mapping[str, Any]
 # The row, its size, and what it is to a reader who knows no edges yet.
@@ -28,7 +26,6 @@ def filled(text: str, run: Mapping[str, Any]) -> str:
     Raises:
         KeyError: a block that nothing makes.
     """
-
     names = _MARK.findall(text)
     return blocks.filled(text, {f"python3 dev.py costs, {n}": BLOCKS[n](run) for n in names})
 

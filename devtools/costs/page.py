@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
-__all__ = ["escaped", "figure", "goals", "page"]
-
 _HEAD = """\
 # What each edge costs
 

@@ -8,8 +8,6 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 
-__all__ = ["plot"]
-
 _GREY = "#6e7781"
 _STYLES = (("#0969da", "-"), (_GREY, "--"), ("#bc4c00", "-"))
 

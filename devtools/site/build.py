@@ -11,8 +11,6 @@ from devtools.results import Result
 from devtools.venv import PYTHON
 from devtools.workspace import ROOT, run
 
-__all__ = ["SITE", "foreign", "serve", "site"]
-
 SITE = ROOT / "build" / "site"
 # MkDocs reads it. Material would print a page of advertisement about a later MkDocs.
 _ENVIRONMENT = {"NO_MKDOCS_2_WARNING": "1"}

@@ -11,8 +11,6 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
-__all__ = ["linked_pages", "page_of", "rewritten", "shown", "slug", "with_devices"]
-
 # What is not prose: blocks of code, and code within a line.
 _CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?\[[^\]]*\]\(\s*<?)(?![a-zA-Z][\w+.-]*:|#|//)([^)\s>#]+)([^)]*\))")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from devtools.schedule import run_parts
+from devtools.workspace import CommandError
 
 _ROOT = Path(__file__).parents[2]
 # What a part does, by its name.
@@ -62,6 +63,32 @@ def test_a_part_that_breaks_leaves_the_others(
     # What an earlier run has left is not taken for its results.
     command[1:2] = ["-c", "import os; os.kill(os.getpid(), 9)"]
     assert [r.ok for r in run_parts(["b", "c"], 2, command, logs=tmp_path)] == [False, False]
+
+
+def test_what_needs_no_set_up_begins_before_it(
+    tmp_path: Path, command: list[str | Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    def set_up() -> None:
+        assert wait_until((tmp_path / "b.json").exists)
+        assert not (tmp_path / "a.log").exists()
+        print("set up", flush=True)
+
+    results = run_parts(["a", "b"], 2, command, set_up=set_up, meanwhile=["b"], logs=tmp_path)
+    assert [r.name for r in results] == ["a", "a, more", "b", "b, more"], "in their order"
+    output = capfd.readouterr().out
+    assert output.index("started b") < output.index("set up") < output.index("started a")
+
+
+def test_a_set_up_that_fails_ends_what_has_begun(tmp_path: Path, command: list[str | Path]) -> None:
+    def set_up() -> None:
+        assert wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
+        raise CommandError("no network")
+
+    pid_file = tmp_path / "pid"
+    with pytest.raises(CommandError, match="no network"):
+        run_parts(["a", "stuck"], 2, command, set_up=set_up, meanwhile=["stuck"], logs=tmp_path)
+    assert wait_until(lambda: is_gone(int(pid_file.read_text())))
+    assert not (tmp_path / "a.log").exists()
 
 
 STOPPED = """
