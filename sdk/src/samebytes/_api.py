@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
@@ -152,49 +152,59 @@ def frame(
         LayoutError: the arrays do not fit the format, or the arguments contradict each other.
         MetadataError: a time or the metadata is not what it must be.
     """
-    made = _framed(native, format, width, height, audio)
+    if format is None and audio is None and width is None and height is None:
+        # Without a call between where the type is known: this wraps every decoded frame.
+        make = _frames.get(type(native)) or _find_frame(native)
+        made: Frame = make(native)
+    else:
+        made = _described(native, format, width, height, audio)
     if not (pts is None and time_base is None and duration is None and metadata is None):
         say(made.meta, pts, time_base, duration, metadata)
     return made
 
 
-def _framed(
+def _described(
     native: Any,
     format: str | ImageFormat | None,
     width: int | None,
     height: int | None,
     audio: AudioInfo | None,
 ) -> Frame:
+    """A frame over arrays, as the arguments describe it."""
     if audio is not None and format is not None:
         raise LayoutError("a frame is an image or sound: pass format= or audio=, not both")
     if format is None and not (width is None and height is None):
         raise LayoutError("width= and height= describe an image: pass its format= too")
-    if format is not None or audio is not None:
-        try:
-            return frame_of_arrays(native, format, width, height, audio)
-        except UnsupportedObjectError:
-            parts = given_parts(native)
-            if all(isinstance(part, Tensor | Frame) for part in parts):
-                raise
-        # What a plugin knows says what memory it is, and the error then says what to do.
-        known = [part if isinstance(part, Tensor | Frame) else wrap(part) for part in parts]
-        return frame_of_arrays(known, format, width, height, audio)
-    make: Any = _frames.get(type(native))
-    if make is None:
-        _check_object(native)
-        level, make = "", CpuTensor.wrap
-        if not isinstance(native, Sequence):
-            level, make = _find_wrap(native)
-        if level != "frame":
-            for part in given_parts(native):
-                if not isinstance(part, Tensor | Frame):
-                    wrap(part)  # says so where it is not an array
-            raise UnsupportedObjectError(
-                f"a {type(native).__name__} does not say what its image format is: pass format=, "
-                'for instance samebytes.frame(array, format="BGR")'
-            )
-    wrapped: Frame = make(native)
-    return wrapped
+    try:
+        return frame_of_arrays(native, format, width, height, audio)
+    except UnsupportedObjectError:
+        parts = given_parts(native)
+        if all(isinstance(part, Tensor | Frame) for part in parts):
+            raise
+    # What a plugin knows says what memory it is, and the error then says what to do.
+    known = [part if isinstance(part, Tensor | Frame) else wrap(part) for part in parts]
+    return frame_of_arrays(known, format, width, height, audio)
+
+
+def _find_frame(native: Any) -> Wrap:
+    """How to wrap a framework's own frame.
+
+    Raises:
+        UnsupportedObjectError: it is none; where it is an array, its format is missing.
+    """
+    _check_object(native)
+    level, make = "", cast("Wrap", CpuTensor.wrap)
+    if not isinstance(native, Sequence):
+        level, make = _find_wrap(native)
+    if level != "frame":
+        for part in given_parts(native):
+            if not isinstance(part, Tensor | Frame):
+                wrap(part)  # says so where it is not an array
+        raise UnsupportedObjectError(
+            f"a {type(native).__name__} does not say what its image format is: pass format=, "
+            'for instance samebytes.frame(array, format="BGR")'
+        )
+    return make
 
 
 @overload

@@ -22,7 +22,14 @@ from samebytes.plugins import HostContext, Refused, count_copy, read_slot
 from ._avutil import FRAME_HEAD, AVFrame, get_pix_fmt
 from ._meta import FFmpegMeta
 from ._pixel_formats import image_format_named, pixel_format_name
-from ._pyav import AnyPlane, channel_count, frame_address, frame_of_plane, plane_index
+from ._pyav import (
+    FRAME_POINTER,
+    AnyPlane,
+    channel_count,
+    frame_address,
+    frame_of_plane,
+    plane_index,
+)
 from ._reference import ADVICE, is_writable
 from ._to_cpu import arrays_on, places_on
 
@@ -42,6 +49,7 @@ _plane_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
 _KINDS = VideoFrame, AudioFrame
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
+_pointer_at = c_void_p.from_address
 # What a picture of an AVPixelFormat, width and height holds: to ask PyAV takes a quarter of wrap().
 _images: dict[tuple[int, int, int], ImageInfo] = {}
 _MOST_IMAGES = 256
@@ -148,7 +156,8 @@ class FFmpegFrame(Frame[FFmpegPlane]):
             raise UnsupportedObjectError(
                 f"{native!r} is neither an av.VideoFrame nor an av.AudioFrame"
             )
-        *_, width, height, _, format_, _ = _unpack(_head_at(frame_address(native)))
+        address: Any = _pointer_at(id(native) + FRAME_POINTER).value  # `frame_address`
+        *_, width, height, _, format_, _ = _unpack(_head_at(address))
         if format_ in _OF_DEVICES:
             return _on_device()(native)  # type: ignore[no-any-return]  # it has its own class
         meta = FFmpegMeta(native)
@@ -161,13 +170,11 @@ class FFmpegFrame(Frame[FFmpegPlane]):
         # By position and without a call between: this wraps every decoded frame.
         return cls(native, FFMPEG, native, None, False, meta)
 
-    @property
-    def readonly(self) -> bool:  # evaluated each time
+    def _is_readonly(self) -> bool:  # evaluated each time
         return bool(read_slot(_frame_slot, self)) or not is_writable(self.native)
 
-    @readonly.setter
-    def readonly(self, value: bool) -> None:
-        _frame_slot.__set__(self, value)
+    # Each decoded frame sets it, and a setter in Python takes as long as the rest of a constructor.
+    readonly = property(_is_readonly, _frame_slot.__set__)
 
     @property
     def writable(self) -> bool:

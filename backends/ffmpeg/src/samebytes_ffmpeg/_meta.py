@@ -63,7 +63,7 @@ class FFmpegMeta(FrameMeta):
 
     def when_read(self, note: Callable[[dict[str, Any]], object]) -> None:
         """Let `note(metadata)` add something when the metadata are read; the same note once."""
-        if self.metadata_was_read:
+        if getattr(super(), "metadata", _UNREAD) is not _UNREAD:  # `metadata_was_read`
             note(self.metadata)
         elif note not in self._notes:  # each element of a pipeline may leave the same one
             self._notes = (*self._notes, note)
@@ -77,7 +77,8 @@ class FFmpegMeta(FrameMeta):
 
     def color_range_and_matrix(self) -> tuple[str | None, str | None]:
         """As of any frame; before the metadata were read, the two fields of the AVFrame alone."""
-        if self.metadata_was_read or not isinstance(self.native, VideoFrame):
+        read = getattr(super(), "metadata", _UNREAD) is not _UNREAD  # `metadata_was_read`
+        if read or not isinstance(self.native, VideoFrame):
             return super().color_range_and_matrix()
         return color_range_and_matrix(self.native)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import cv2
@@ -23,6 +24,29 @@ METHODS: dict[str, int] = {
 """OpenCV's numbers of the ways to scale."""
 
 _Array = np.ndarray[Any, Any]
+_Sizes = tuple[int, ...]
+
+
+@lru_cache(maxsize=512)
+def _why_not_both(
+    from_dtype: np.dtype[Any], from_shape: _Sizes, from_strides: _Sizes,
+    to_dtype: np.dtype[Any], to_shape: _Sizes, to_strides: _Sizes,
+) -> str | None:  # fmt: skip
+    """None if OpenCV resizes such an array into such another, else the reason why it does not."""
+    layouts = (from_dtype, from_shape, from_strides), (to_dtype, to_shape, to_strides)
+    for name, layout in zip(("source", "target"), layouts, strict=True):
+        reason = why_not_array(*layout)
+        if reason is not None:
+            return f"{name} cannot be used in place: {reason}"
+    axes = len(from_shape)
+    if axes in (2, 3) and (axes, from_shape[2:], from_dtype) == (
+        len(to_shape), to_shape[2:], to_dtype,
+    ):  # fmt: skip
+        return None
+    return (
+        f"source is {from_dtype}{list(from_shape)} and target {to_dtype}{list(to_shape)}: both are "
+        "(rows, columns) or (rows, columns, channels), of one element type and as many channels"
+    )
 
 
 def resize(source: _Array, target: _Array, interpolation: int = cv2.INTER_LINEAR) -> None:
@@ -47,17 +71,13 @@ def resize(source: _Array, target: _Array, interpolation: int = cv2.INTER_LINEAR
             raise UnsupportedObjectError(
                 f"{name} must be a numpy array, not {type(array).__name__}"
             )
-        reason = why_not_array(array.dtype, array.shape, array.strides)
-        if reason is not None:
-            raise LayoutError(f"{name} cannot be used in place: {reason}")
-    alike = source.ndim, source.shape[2:], source.dtype
-    if source.ndim not in (2, 3) or alike != (target.ndim, target.shape[2:], target.dtype):
-        raise LayoutError(
-            f"source is {source.dtype}{list(source.shape)} and target {target.dtype}"
-            f"{list(target.shape)}: both are (rows, columns) or (rows, columns, channels), of one "
-            "element type and as many channels"
-        )
-    rows, columns = target.shape[:2]
+    size = target.shape
+    reason = _why_not_both(
+        source.dtype, source.shape, source.strides, target.dtype, size, target.strides
+    )
+    if reason is not None:
+        raise LayoutError(reason)
+    rows, columns = size[:2]
     result: Any = cv2.resize(source, (columns, rows), dst=target, interpolation=interpolation)
     if result is target:  # as nearly always: the array whose memory OpenCV has written to
         return

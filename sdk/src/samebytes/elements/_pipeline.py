@@ -188,7 +188,7 @@ class Pipeline:
             raise ElementError(name, "the pipeline runs already: stop it first")
         run = Run(
             self._graph, copy=self._copy, hold=self._hold, patience=pool_timeout,
-            on_error=on_error,
+            on_error=on_error, threaded=threads > 0,
         )  # fmt: skip
         return run, signals
 

@@ -33,6 +33,7 @@ class Run:
         patience: seconds to wait for frames of a pool while nothing moves.
         on_error: "stop", or "drop" to leave out frames for which an element raised; "end-stream" to
             end the stream of a source that raised, too.
+        threaded: several threads run it.
 
     Attributes:
         ended_early: what ended a stream, by its number.
@@ -40,7 +41,14 @@ class Run:
     """
 
     def __init__(
-        self, graph: Graph, *, copy: bool, hold: int, patience: float, on_error: str
+        self,
+        graph: Graph,
+        *,
+        copy: bool,
+        hold: int,
+        patience: float,
+        on_error: str,
+        threaded: bool = True,
     ) -> None:
         self.graph = graph
         self.journal = Journal(str(graph))
@@ -58,7 +66,8 @@ class Run:
             frozenset(one.origin for one in self.readers) if len(graph.sources) > 1 else frozenset()
         )
         self.stages = {
-            step: Stage(step, negotiation, hold, sources, drops=self.drops) for step in graph.steps
+            step: Stage(step, negotiation, hold, sources, drops=self.drops, threaded=threaded)
+            for step in graph.steps
         }
         self.watch.meters = [
             *(reader.meter for reader in self.readers),

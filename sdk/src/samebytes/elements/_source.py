@@ -115,7 +115,8 @@ class Reader:
         source = self._source
         if self._ending:
             return None
-        pool = self.pool
+        info = self.origin.info
+        pool = source.pool_size if info is None or info.pool is None else info.pool
         try:
             if pool is not None:
                 self._wait_for_room(pool)

@@ -50,6 +50,7 @@ class Stage:
         hold: how many frames of a stream may wait until they can be written to.
         sources: the origins of their frames, if there are several sources.
         drops: at the end of a stream, leave out frames for which the element raises.
+        threaded: several threads may feed it.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Stage:
         sources: frozenset[Any] = frozenset(),
         *,
         drops: bool = False,
+        threaded: bool = True,
     ) -> None:
         self._sources = sources
         self._drops = drops
@@ -77,7 +79,7 @@ class Stage:
         self._confirming = Lock()
         # What negotiate() said for each stream; an element may give a frame of before late.
         self._plans: dict[int, list[FrameInfo]] = {}
-        self._gate = Gate() if step.element.concurrent else None
+        self._gate = Gate() if threaded and step.element.concurrent else None
         element = step.element
         # What several threads do to an element at a time does not tell them apart.
         self._keeps = type(element).frames_kept is not Element.frames_kept
@@ -341,9 +343,9 @@ class Stage:
         elif result is view or result is frame:
             if link.access != "r" and view is not frame:
                 view.flush()
-            self.meter.took(began, before)
+            self.meter.took(began, before, gave=self._gives_same)
             del view, result
-            yield self._passed(frame, stream, link)
+            yield (stream, frame) if self._gives_same else self._passed(frame, stream, link)
         elif isinstance(result, Frame) or not isinstance(result, Iterator | list | tuple):
             self.meter.took(began, before)
             del view
@@ -356,15 +358,16 @@ class Stage:
                 if given is view or given is frame:
                     if link.writes and view is not frame:
                         view.flush()
-                    yield self._passed(frame, stream, link)
+                    if self._gives_same:
+                        self.meter.gave()
+                        yield stream, frame
+                    else:
+                        yield self._passed(frame, stream, link)
                 elif given is not None:  # as where it is returned: no frame
                     yield self._checked(given, frame, stream)
 
     def _passed(self, frame: Frame, stream: int, link: Link) -> tuple[int, Frame]:
-        """The frame that came, from an element that might have given another one."""
-        if self._gives_same:
-            self.meter.gave()
-            return stream, frame
+        """The frame that came, from an element that announced that it gives others."""
         if self._shared and not link.private:
             raise NegotiationError(
                 self.name, "it passes on a frame that others read too: announce gives=el.same()"

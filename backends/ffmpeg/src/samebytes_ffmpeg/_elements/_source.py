@@ -132,7 +132,8 @@ class FFmpegSource(Source):
         if frame is None:
             self._end()
             return None
-        self._given += 1
+        if self.frames is not None:
+            self._given += 1
         return frame
 
     def interrupt(self) -> None:

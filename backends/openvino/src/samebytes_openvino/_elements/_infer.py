@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import openvino
 
-from samebytes import Context, Frame, Tensor
+from samebytes import Context, Frame
 from samebytes.elements import Doc, FrameInfo, Image, Range, Tensors, Transform
 from samebytes.errors import (
     ClosedError,
@@ -279,6 +279,7 @@ class OpenVINOInfer(Transform):
             self._second.run(frame)
             return frame
         assert self._models is not None, "it is open"
+        assert self._results is not None
         runners = self._runners[frame.meta.info is not None]
         idle = runners.take(frame)
         try:
@@ -286,7 +287,9 @@ class OpenVINOInfer(Transform):
             tensors = self._models.outputs_for(request)
             outputs = request.infer()
             request.release_inputs()
-            self._add(frame, None if tensors is None else tensors[0], outputs, _transform(idle, 0))
+            self._results.of_frame(
+                frame, None if tensors is None else tensors[0], outputs, _transform(idle, 0)
+            )
         finally:
             runners.put_back(idle)
         return frame
@@ -374,17 +377,6 @@ class OpenVINOInfer(Transform):
         else:
             check_device_name(default_core(), self.device)
 
-    def _add(
-        self,
-        frame: Frame[Any],
-        tensors: Mapping[str, Tensor] | None,
-        outputs: Any,
-        transform: AffineTransform,
-    ) -> None:
-        """Add to a frame what came of it."""
-        assert self._results is not None, "it is open"
-        self._results.of_frame(frame, tensors, outputs, transform)
-
     def _begin(self, request: Request, frames: list[Frame[Any]]) -> Batch:
         inferring = bound(request, frames, copy=self.copy)
         assert self._models is not None, "it is open"
@@ -394,6 +386,7 @@ class OpenVINOInfer(Transform):
 
     def _finish(self, batch: Batch) -> None:
         request, count = batch.inferring, self.batch
+        assert self._results is not None, "it is open"
         try:
             request.wait()
             request.release_inputs()
@@ -403,7 +396,7 @@ class OpenVINOInfer(Transform):
             outputs = request.outputs() if count == 1 else outputs_of_item(request, number, count)
             try:
                 tensors = None if batch.results is None else batch.results[number]
-                self._add(frame, tensors, outputs, _transform(batch.request, number))
+                self._results.of_frame(frame, tensors, outputs, _transform(batch.request, number))
             except ElementError:
                 raise
             except Exception as error:

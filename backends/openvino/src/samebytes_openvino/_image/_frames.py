@@ -197,18 +197,16 @@ def memory_of_gpu(there: Frame) -> Memory:
     return "GPU_SURFACE" if opaque else "GPU_BUFFER"
 
 
-def in_cpu_memory(frame: Frame, copy: bool) -> Frame:
-    """The frame in memory of the CPU.
+def in_cpu_memory(frame: Frame) -> Frame:
+    """The frame in memory of the CPU, copied if need be.
 
     Raises:
-        CopyRequiredError, NoRouteError: it cannot be mapped there.
+        NoRouteError: it cannot be mapped there.
     """
     try:
         return frame.map("cpu", "r")
     except CopyRequiredError:
-        if not copy:
-            raise
-    return frame.map("cpu", "r", copy=True)
+        return frame.map("cpu", "r", copy=True)
 
 
 def whole_rows(there: Frame) -> tuple[list[Array], Pitches]:

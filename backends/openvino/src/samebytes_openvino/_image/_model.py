@@ -178,7 +178,8 @@ class ImageModel:
         if own is None:
             own = self._this_thread.request = self._begin()
         outputs = own.infer(frame, copy=copy)
-        own.release_frame()
+        if self._planner.resize is None:  # else it has read the frame already
+            own.release_frame()
         return outputs
 
     def create_infer_request(self) -> ImageRequest:

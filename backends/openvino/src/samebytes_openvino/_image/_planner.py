@@ -127,7 +127,7 @@ class Planner:
         there = self._in_device_memory(frame) if self._tries_device else None
         if there is not None:
             return self._with_known(frame, there, (), memory_of_gpu(there), there.context)
-        there = in_cpu_memory(frame, copy)
+        there = in_cpu_memory(frame) if copy else frame.map("cpu", "r")
         if self.resize is not None:
             return self._with_known(frame, there, (), "", None)
         try:
@@ -152,7 +152,9 @@ class Planner:
             memory: the name of it in OpenVINO's GPU plugin.
             context: of the device; None for memory of the CPU.
         """
-        info = image_of(frame)
+        info = frame.meta.info
+        if type(info) is not ImageInfo:
+            info = image_of(frame)
         meaning = self._meaning
         said = meaning.said(frame)
         turn = meaning.turn(frame) if meaning.upright else AS_IT_LIES

@@ -38,6 +38,8 @@ Array = np.ndarray[Any, Any]
 Resize = Callable[[Array, Array], object]
 Quality = Literal["exact", "fast"]
 
+_WHOLE = (WHOLE,)
+
 _WAY_OUT = (
     "copy=True copies what cannot be used in place, and counts it; resize= (see image_model) reads "
     "the planes where they lie, on every device; frames of "
@@ -66,7 +68,7 @@ class ImageRequest:
         self._batch = batch
         self._of_model = of_model  # the one that ImageModel.infer() uses
         self._look = look
-        self.transforms: tuple[AffineTransform, ...] = (WHOLE,)
+        self.transforms: tuple[AffineTransform, ...] = _WHOLE
         self._resize = resize
         self._plan: Plan | None = None
         self._request: InferRequest | None = None
@@ -207,7 +209,8 @@ class ImageRequest:
             self.set_frames((frame,), copy=copy)
         else:
             self._check_set()
-        return placed((self._request or self.request).infer(), self._transform)
+        outputs = (self._request or self.request).infer()
+        return outputs if self.transforms == _WHOLE else placed(outputs, self._transform)
 
     def start_async(self, frame: Frame | None = None, *, copy: bool = False) -> None:
         """Start an inference and return; `wait()` and `outputs()` follow. Otherwise like `infer()`.

@@ -13,7 +13,7 @@ from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.plugins import Refused
 
 from ._build import Memory, Source, build
-from ._frames import image_of, in_cpu_memory, whole_rows
+from ._frames import image_of, whole_rows
 from ._model_input import COLORS, Target, input_size_of, layout_of_input, read
 
 __all__ = [
@@ -141,7 +141,7 @@ def _target(model: Any, layout: str, color: str, size: tuple[int, int] | None) -
 
 def _padded(info: ImageInfo, pitches: Sequence[int] | Frame) -> Source:
     if isinstance(pitches, Frame):
-        there = in_cpu_memory(pitches, False)
+        there = pitches.map("cpu", "r")
         if image_of(there) != info:
             raise LayoutError(f"the frame is {there.image}, but the model expects {info}")
         pitches = _pitches_of(there, info)

@@ -42,13 +42,14 @@ class Bindings:
         rules: what the plugin does with ordinary tensors.
 
     Attributes:
+        bound: what was set, by port.
         has_outputs: an output was bound, to memory that may have to be published.
         must_run_async: an output is bound to memory that OpenVINO's infer() cannot return.
+        on_device: the model was compiled on a context.
         takes_dense: the plugin uses every dense input where it lies, as the CPU's does.
     """
 
     __slots__ = (
-        "_bound",
         "_context",
         "_leftovers",
         "_native",
@@ -56,8 +57,10 @@ class Bindings:
         "_released",
         "_rules",
         "_runs_alone",
+        "bound",
         "has_outputs",
         "must_run_async",
+        "on_device",
         "takes_dense",
     )  # fmt: skip
 
@@ -66,7 +69,8 @@ class Bindings:
         self._context = context
         self._rules = rules
         self._placer = Placer(context, rules)
-        self._bound: dict[Port, Bound] = {}
+        self.bound: dict[Port, Bound] = {}
+        self.on_device = context is not None
         self.takes_dense = context is None and rules.own == "in place"
         self.has_outputs = self.must_run_async = False
         self._leftovers: Leftovers | None = None
@@ -90,7 +94,7 @@ class Bindings:
                 except RuntimeError:
                     pass  # the other way meets it again, and says what it means
                 else:
-                    self._bound[port] = InPlace(native, held)
+                    self.bound[port] = InPlace(native, held)
                     return
         source = value if isinstance(value, Tensor) else self._placer.wrap(port, value)
         bound = self._placer.place(port, source, copy)
@@ -120,7 +124,7 @@ class Bindings:
         try:
             for port, native in zip(ports, natives, strict=True):
                 self._native.set_input_tensor(port.index, native)
-                self._bound[port] = InPlace(native, holds)
+                self.bound[port] = InPlace(native, holds)
         except RuntimeError:
             return False
         return True
@@ -148,7 +152,7 @@ class Bindings:
 
     def tensor_of(self, port: Port) -> Tensor:
         """The tensor that was set, or else one over the request's own memory."""
-        bound = self._bound.get(port)
+        bound = self.bound.get(port)
         if bound is not None and bound.tensor is not None:
             where = bound.tensor.context
             target = where if isinstance(where, RemoteContext) else OPENVINO
@@ -167,20 +171,18 @@ class Bindings:
             raise LayoutError(
                 f"{port} has no memory of its own, as an input of GPU_SURFACE memory: set a tensor"
             ) from error
-        return OpenVINOTensor.borrowed(native, OPENVINO, keep=self._native)
+        return OpenVINOTensor(native, OPENVINO, self._native, None, False)
 
     def output_context(self, ports: Sequence[Port]) -> Context | None:
-        """The context of all outputs, or None if they lie in different contexts."""
-        if self._context is None:
-            return OPENVINO
-        there = [self._is_remote(self._bound.get(port)) for port in ports]
+        """The context of all outputs on a device, or None if they lie in different contexts."""
+        there = [self._is_remote(self.bound.get(port)) for port in ports]
         if all(there):
             return self._context
         return None if any(there) else OPENVINO
 
     def report(self, port: Port) -> Binding:
         """The binding of the port."""
-        bound = self._bound.get(port)
+        bound = self.bound.get(port)
         if bound is None:
             placement = "copied" if self._placer.converts(port) else self._rules.own
             return Binding(port.kind, port.name, None, placement)
@@ -190,15 +192,13 @@ class Bindings:
         return Binding(port.kind, port.name, bound.tensor, placement, bound.batch)
 
     def starting(self) -> Sequence[Bound]:
-        """The bindings that the inference about to start uses, to be passed to `started`.
+        """The bindings that an inference on a device is about to use, to be passed to `started`.
 
         Tensors that were replaced since the last inference count as used again: the plugin may
         or may not still have them.
         """
-        if self._context is None:
-            return ()
         self._leftovers = None
-        used = list(self._bound.values())
+        used = list(self.bound.values())
         for bound in used:
             bound.ran = False
         return used
@@ -211,15 +211,13 @@ class Bindings:
         """
         for bound in used:
             bound.ran = True
-        for port, bound in self._bound.items():
+        for port, bound in self.bound.items():
             if bound.plugin_copies:
                 count_copy(f"openvino -> {port}", bound.plugin_copies)
 
     def release_inputs(self) -> None:
         """Let go of what was set on the inputs. OpenVINO, which cannot, gets unused memory."""
-        if not self._bound:
-            return
-        for port in [port for port in self._bound if port.kind == "input"]:
+        for port in [port for port in self.bound if port.kind == "input"]:
             unused = self._released.get(port)
             if unused is None:
                 unused = self._released[port] = self._unused(port)
@@ -228,13 +226,13 @@ class Bindings:
             except RuntimeError as error:
                 check_busy(error)
                 raise
-            before = self._bound.pop(port)
+            before = self.bound.pop(port)
             if before.ran:
                 self._replaced(before)
 
     def _unused(self, port: Port) -> Any:
         """Memory that takes the place of what is bound to a port."""
-        bound = self._bound[port]
+        bound = self.bound[port]
         shape = port.shape
         if shape is None:
             found = bound.batch[0] if bound.tensor is None else bound.tensor
@@ -259,7 +257,7 @@ class Bindings:
         request, self._native = self._native, None
         if request is None:
             return
-        for port, bound in self._bound.items():
+        for port, bound in self.bound.items():
             if isinstance(bound, InPlace):
                 native = bound.native
             else:
@@ -275,7 +273,7 @@ class Bindings:
 
     def flush_outputs(self) -> None:
         """Publish what an inference wrote to memory of other frameworks."""
-        for port, bound in self._bound.items():
+        for port, bound in self.bound.items():
             if port.kind == "output" and bound.given is not None:
                 bound.given.flush()
 
@@ -297,14 +295,14 @@ class Bindings:
             raise LayoutError(f"{port} does not accept this tensor: {_why(error)}") from error
 
     def _hold(self, port: Port, bound: Bound) -> None:
-        before = self._bound.get(port)
-        self._bound[port] = bound
+        before = self.bound.get(port)
+        self.bound[port] = bound
         if before is not None:
             self._replaced(before)
         if port.kind == "output":
             self.has_outputs = True
             self.must_run_async = any(
-                p.kind == "output" and self._is_remote(b) for p, b in self._bound.items()
+                p.kind == "output" and self._is_remote(b) for p, b in self.bound.items()
             )
 
     def _replaced(self, before: Bound) -> None:

@@ -31,27 +31,29 @@ from .._errors import REPORTING_BUSY, OpenVINOError, check_busy, last_line
 if TYPE_CHECKING:
     from .._remote._shared_queue import Submissions
 
-__all__ = ["Inference", "in_callback", "report"]
+__all__ = ["CALLBACKS", "Inference", "report"]
 
-_this_thread = threading.local()
+
+class _Callbacks(threading.local):
+    """The number of callbacks that this thread is inside of."""
+
+    depth = 0
+
+
+CALLBACKS = _Callbacks()
 _kept: list[object] = []
 _PATIENCE = 5.0
 """Seconds; it takes microseconds."""
 
 
-def in_callback() -> bool:
-    """True if this thread is inside a callback of an inference."""
-    return getattr(_this_thread, "depth", 0) > 0
-
-
 @contextlib.contextmanager
 def calling_back() -> Iterator[None]:
     """Around what a callback does."""
-    _this_thread.depth = getattr(_this_thread, "depth", 0) + 1
+    CALLBACKS.depth += 1
     try:
         yield
     finally:
-        _this_thread.depth -= 1
+        CALLBACKS.depth -= 1
 
 
 class Completes(Protocol):
@@ -151,8 +153,9 @@ _armed: weakref.WeakSet[Inference] = weakref.WeakSet()
 _awaited: set[Inference] = set()
 _exiting = False
 
-# OpenVINO's method, below the one in Python that looks for inputs among its arguments.
+# OpenVINO's methods, below those in Python that look for inputs among their arguments.
 _start = super(openvino.InferRequest, openvino.InferRequest).start_async
+_infer = super(openvino.InferRequest, openvino.InferRequest).infer
 
 _LONGEST = 2**31 - 1
 """Milliseconds: wait_for() takes a C int. More than these 24 days waits without a limit."""
@@ -239,7 +242,7 @@ class Inference:
         native = self._native or self.native
         try:  # REPORTING_BUSY, spelled out: it runs for every frame
             # Without share_outputs every output is copied to a new array.
-            native.infer(share_outputs=True)
+            _infer(native, {}, share_outputs=True, decode_strings=False)
         except RuntimeError as error:
             check_busy(error)
             raise
@@ -347,7 +350,7 @@ class Inference:
             if self._calling == threading.get_ident() and not self._outstanding:
                 return True
             native = self.native
-            if in_callback() and _milliseconds(timeout) is None:
+            if CALLBACKS.depth and _milliseconds(timeout) is None:
                 raise BusyError(
                     "wait() inside a callback would wait for itself: the inference that it waits "
                     "for counts as ended when its callback has returned"
@@ -389,7 +392,7 @@ class Inference:
         native, called = self._native, self._called
         if native is None:
             return
-        if in_callback():
+        if CALLBACKS.depth:
             if self.running or called is not None:
                 retire(native, self._publish, called)
                 self._ended()

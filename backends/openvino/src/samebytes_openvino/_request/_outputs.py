@@ -51,18 +51,13 @@ class OutputFrame(Frame):
     _ports: tuple[Port, ...]
     _request: Request
 
-    def __init__(
-        self,
-        native: Any,
-        context: Context,
-        owner: Any,
-        parent: Frame | None,
-        readonly: bool,
-        meta: FrameMeta,
-    ) -> None:
-        super().__init__(native, context, owner, parent, readonly, meta)
-        if isinstance(parent, OutputFrame):  # an identity mapping of that frame
-            self._request, self._ports = parent._request, parent._ports
+    if not TYPE_CHECKING:  # it would hide every misspelt attribute from the type checker
+
+        def __getattr__(self, name: str) -> Any:
+            # Unset is a slot of an identity mapping alone, which has those of its parent.
+            if name in OutputFrame.__slots__ and isinstance(self.parent, OutputFrame):
+                return getattr(self.parent, name)
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @classmethod
     def of(cls, request: Request, context: Context | None) -> OutputFrame:
@@ -72,7 +67,8 @@ class OutputFrame(Frame):
             request: whose outputs they are.
             context: where all of them lie, or None.
         """
-        native = request._inference.native
+        inference = request._inference
+        native = inference._native or inference.native
         kind = cls if context is not None else _MixedOutputFrame
         frame = kind(native, context or OPENVINO, native, None, False, FrameMeta(None))
         frame._request, frame._ports = request, request.output_ports
@@ -217,16 +213,19 @@ class Loans:
     """The tensors handed out over outputs of dynamic shape.
 
     OpenVINO moves such an output when a run needs more room, under whoever still looks at it.
+
+    Attributes:
+        lent: the name of the output, the tensor and its native, of each.
     """
 
-    __slots__ = ("_lent",)
+    __slots__ = ("lent",)
 
     def __init__(self) -> None:
-        self._lent: list[tuple[str, weakref.ref[Tensor], weakref.ref[Any]]] = []
+        self.lent: list[tuple[str, weakref.ref[Tensor], weakref.ref[Any]]] = []
 
     def add(self, name: str, tensor: Tensor) -> None:
         """Watch `tensor`, the output `name`."""
-        self._lent.append((name, weakref.ref(tensor), weakref.ref(tensor.native)))
+        self.lent.append((name, weakref.ref(tensor), weakref.ref(tensor.native)))
 
     def call_in(self) -> None:
         """Close the tensors.
@@ -234,16 +233,14 @@ class Loans:
         Raises:
             BusyError: an array, or another tensor, still lies over the memory of one.
         """
-        if not self._lent:
-            return
-        for _, tensor_ref, _ in self._lent:
+        for _, tensor_ref, _ in self.lent:
             tensor = tensor_ref()
             if tensor is not None:
                 tensor.close()
                 del tensor
-        self._lent = [loan for loan in self._lent if loan[2]() is not None]
-        if self._lent:
-            names = ", ".join(repr(name) for name, _, _ in self._lent)
+        self.lent = [loan for loan in self.lent if loan[2]() is not None]
+        if self.lent:
+            names = ", ".join(repr(name) for name, _, _ in self.lent)
             raise BusyError(
                 f"output {names} has a dynamic shape, and the next inference may move its memory: "
                 "drop the arrays and tensors over it first, or copy them"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Lock
 
-from ._inference import in_callback
+from ._inference import CALLBACKS
 from ._ports import as_index
 from ._request import InferRequest
 
@@ -133,7 +133,7 @@ class InferQueue:
             RuntimeError: what the first inference failed with, OpenVINO's, since the last call;
                 those of others are in its `__notes__`. All have ended then, too.
         """
-        if in_callback():
+        if CALLBACKS.depth:
             raise BusyError("wait_all() inside a callback would wait for this callback")
         for number in range(len(self)):
             self._settle(number, None)
@@ -158,7 +158,7 @@ class InferQueue:
         self._closed = True
         self._tell()
         try:
-            if not in_callback():
+            if not CALLBACKS.depth:
                 for number in range(len(self)):
                     self._settle(number, None)
         finally:
@@ -204,7 +204,7 @@ class InferQueue:
                     if self._idle:
                         self._tell()
                     return number
-                if in_callback():
+                if CALLBACKS.depth:
                     raise BusyError(
                         "no request of the InferQueue is idle, and a callback cannot wait for one: "
                         "start the callback's own request again, or make the queue longer"

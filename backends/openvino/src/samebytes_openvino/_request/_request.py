@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from samebytes import Frame, Storage, Tensor
 from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
+from .._host._tensor import OPENVINO
 from ._binding import Binding, HostPlacement
 from ._bindings import Bindings, bindings_of
 from ._compiled import new_request
-from ._inference import Inference, in_callback
+from ._inference import CALLBACKS, Inference
 from ._outputs import Loans, OutputFrame
 from ._placing import with_padding
 from ._ports import (
@@ -208,7 +209,8 @@ class InferRequest(Storage.Uncopied):
         """
         if not self._inference.is_ready:
             self._check_idle()
-        self._bindings.release_inputs()
+        if self._bindings.bound:
+            self._bindings.release_inputs()
 
     def _set_host_inputs(self, first: int, natives: Sequence[Any], holds: Any) -> bool:
         """Bind tensors of the layouts of some inputs, if they can be used where they lie.
@@ -274,17 +276,18 @@ class InferRequest(Storage.Uncopied):
                 shape, whose memory may move.
             RuntimeError: OpenVINO's, if the inference fails.
         """
-        if in_callback():
+        if CALLBACKS.depth:
             raise BusyError(
                 "infer() inside a callback could wait for the thread that runs this callback: use "
                 "start_async()"
             )
         if inputs is not None or not self._inference.is_ready:
             self._prepare(inputs, copy)
-        self._loans.call_in()
+        if self._loans.lent:
+            self._loans.call_in()
         # Held here too: a close() in another thread drops them while this one runs.
         bindings = self._bindings
-        used = bindings.starting()
+        used = bindings.starting() if bindings.on_device else ()
         if self._has_strings or bindings.must_run_async:
             # OpenVINO's infer() would decode and copy strings, and cannot return remote tensors.
             self._inference.start()
@@ -309,7 +312,7 @@ class InferRequest(Storage.Uncopied):
         self._prepare(inputs, copy)
         self._loans.call_in()
         bindings = self._bindings
-        used = bindings.starting()
+        used = bindings.starting() if bindings.on_device else ()
         self._inference.start()
         if used:
             bindings.started(used)
@@ -404,7 +407,9 @@ class InferRequest(Storage.Uncopied):
 
     def outputs(self) -> OutputFrame:
         """The outputs as a frame; the first look at its tensors waits for a running inference."""
-        return OutputFrame.of(self, self._bindings.output_context(self.output_ports))
+        bindings = self._bindings
+        context = bindings.output_context(self.output_ports) if bindings.on_device else OPENVINO
+        return OutputFrame.of(self, context)
 
     def output_tensors(self) -> tuple[Tensor, ...]:
         """One tensor for each output. Waits for a running inference.
@@ -412,7 +417,15 @@ class InferRequest(Storage.Uncopied):
         Raises:
             LayoutError: an output holds strings.
         """
-        return tuple([self._tensor_of(port) for port in self.output_ports])
+        if not self._inference.is_ready:
+            self._await_results()
+        tensors = []
+        for port in self.output_ports:
+            tensor = self._bindings.tensor_of(port)
+            if port.shape is None:
+                self._loans.add(port.name, tensor)
+            tensors.append(tensor)
+        return tuple(tensors)
 
     def bindings(self) -> tuple[Binding, ...]:
         """The binding of each port: what it reads or writes, and whether in place."""
@@ -460,12 +473,15 @@ class InferRequest(Storage.Uncopied):
 
     def _tensor_of(self, port: Port) -> Tensor:
         if not self._inference.is_ready:
-            self._inference.native  # noqa: B018 - a closed request has none
-            self.wait()
+            self._await_results()
         tensor = self._bindings.tensor_of(port)
         if port.kind == "output" and port.shape is None:
             self._loans.add(port.name, tensor)
         return tensor
+
+    def _await_results(self) -> None:
+        self._inference.native  # noqa: B018 - a closed request has none
+        self.wait()
 
     def _prepare(self, inputs: Any, copy: bool) -> None:
         self._check_idle()
