@@ -88,7 +88,7 @@ def end_to_end(quick: bool) -> bool:
         True if all that computes the same had the same results.
     """
     equal = True
-    rounds, frames = (3, 30) if quick else (7, 90)
+    rounds, frames = (3, 60) if quick else (7, 300)
     left_out = set() if _has_gstreamer() else {"GStreamer appsink"}
     if left_out:
         print("missing GStreamer with PyGObject: its appsink is left out")

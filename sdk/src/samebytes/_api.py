@@ -187,7 +187,7 @@ def _described(
 
 
 def _find_frame(native: Any) -> Wrap:
-    """How to wrap a framework's own frame.
+    """Return what wraps a framework's own frame.
 
     Raises:
         UnsupportedObjectError: it is none; where it is an array, its format is missing.

@@ -11,7 +11,7 @@ from typing import Any
 from .._core.memory.frame import Frame
 from ..metadata import KEY, SourceIdentifier
 
-__all__ = ["identify"]
+__all__ = ["identify", "note_of"]
 
 
 def identify(frame: Frame, stream: int, *, numbered: bool = False) -> None:
@@ -25,11 +25,12 @@ def identify(frame: Frame, stream: int, *, numbered: bool = False) -> None:
             say 0, or give frames whose identity has nothing but a uri. The rest of it stays. A
             batch, which has an identity for each of its pictures, keeps them all.
     """
-    frame.meta.when_read(_note_of(stream, numbered))
+    frame.meta.when_read(note_of(stream, numbered))
 
 
 @lru_cache
-def _note_of(stream: int, numbered: bool) -> Callable[[dict[str, Any]], None]:
+def note_of(stream: int, numbered: bool) -> Callable[[dict[str, Any]], None]:
+    """Return what `identify` leaves with a frame, the same for the same arguments."""
     return partial(_note, SourceIdentifier(stream_id=stream), numbered)
 
 

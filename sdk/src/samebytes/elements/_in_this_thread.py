@@ -50,7 +50,7 @@ def _push(run: Run, step: Step | None, frame: Frame, stream: int) -> Iterator[Fr
             if not run.drops:
                 raise
     if step is run.graph.last:
-        run.arrived(frame)
+        run.arrivals.add(frame._origin[1])
         yield frame
 
 

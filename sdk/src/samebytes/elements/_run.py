@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .._core.edges.context import Context
-from .._core.memory.frame import Frame
 from .._raising import throw, without_frames
 from ..errors import ElementError, PoolTimeoutError
 from ._channel import Channel, Port, Stopped
@@ -38,6 +37,7 @@ class Run:
     Attributes:
         ended_early: what ended a stream, by its number.
         journal: what the log says of it.
+        arrivals: of the frames that come to the end of the main line; one thread notes them.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Run:
             *(stage.meter for stage in self.stages.values()),
         ]
         self._after: dict[Step | None, tuple[Stage, ...]] = {}
-        self._arrivals = Arrivals()
+        self.arrivals = Arrivals()
         self._negotiation = negotiation
         self._touched: list[Step] = []
         # Set when somebody stops it: nothing is read any more.
@@ -239,10 +239,6 @@ class Run:
             stages = self._after[step] = tuple([self.stages[one] for one in steps])
         return stages
 
-    def arrived(self, frame: Frame) -> None:
-        """A frame came to the end of the main line. One thread says so."""
-        self._arrivals.add(frame._origin[1])
-
     def progress(self) -> Progress:
         """The frames that the sources have given, and those that they will give."""
         return progress_of([reader.meter for reader in self.readers], self._expected)
@@ -274,4 +270,4 @@ class Run:
                     stage.name, dropped=queue.dropped, queue=len(queue), lost=queue.lost
                 )
             )
-        return Statistics(rows, self._arrivals.read(), untaken)
+        return Statistics(rows, self.arrivals.read(), untaken)

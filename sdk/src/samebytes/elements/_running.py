@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from .._core.memory.frame import Frame
 from .._core.owner.locks import Lock
@@ -65,7 +65,8 @@ class Running(Uncopyable):
         return self
 
     def __next__(self) -> Frame:
-        self._check_process()
+        if self._process != os.getpid():
+            self._refuse_child()
         before, CURRENT.run = CURRENT.run, self._run
         try:
             frame = next(self._frames)
@@ -86,14 +87,13 @@ class Running(Uncopyable):
             CURRENT.run = before
         return frame
 
-    def _check_process(self) -> None:
+    def _refuse_child(self) -> NoReturn:
         """Raise ElementError in a forked child, which has neither the threads nor the decoders'."""
-        if self._process != os.getpid():
-            raise ElementError(
-                self._run.graph.sources[0].name,
-                "it runs in the process that started it, not in this fork() of that: start a "
-                "pipeline here, with elements of its own",
-            )
+        raise ElementError(
+            self._run.graph.sources[0].name,
+            "it runs in the process that started it, not in this fork() of that: start a "
+            "pipeline here, with elements of its own",
+        )
 
     def _frames_run(self) -> bool:
         return bool(self._frames.gi_running)  # type: ignore[attr-defined]  # a generator
@@ -105,7 +105,8 @@ class Running(Uncopyable):
         return self
 
     async def __anext__(self) -> Frame:
-        self._check_process()
+        if self._process != os.getpid():
+            self._refuse_child()
         workers = self._workers
         assert workers is not None
         try:

@@ -14,7 +14,7 @@ from .._raising import throw
 from ._channel import Stopped
 from ._element import Source
 from ._graph import Step
-from ._identity import identify
+from ._identity import note_of
 from ._media import FrameInfo
 from ._negotiation import Negotiation
 from ._stage import announced, wrapped
@@ -76,7 +76,7 @@ class Reader:
         self.origin = Origin(stream)
         self._negotiation = negotiation
         self._watch = watch
-        self._several = several
+        self._note = note_of(stream, several)
         self._ending = False
         self._last_seen: tuple[Any, Any] | None = None
         self._out: set[weakref.ref[Frame]] = set()
@@ -133,7 +133,7 @@ class Reader:
             seen = (frame.context, frame.meta.info)
             if seen != self._last_seen:
                 self._check(frame, seen)
-            identify(frame, self.stream, numbered=self._several)
+            frame.meta.when_read(self._note)
         except Stopped:
             raise
         except Exception as error:

@@ -201,15 +201,15 @@ class Threads:
     def _emitter(self, step: Step) -> Callable[[int, Any], None]:
         ports = self._ports[step]
         to_mark = [*ports, *([self._marks[step]] if step in self._marks else [])]
-        arrived = self._run.arrived if step is self._run.graph.last else None
+        arrivals = self._run.arrivals if step is self._run.graph.last else None
 
         def emit(stream: int, frame: Any) -> None:
             if isinstance(frame, Mark):
                 for port in to_mark:
                     port.put_mark((stream, frame))
                 return
-            if arrived is not None:
-                arrived(frame)
+            if arrivals is not None:
+                arrivals.add(frame._origin[1])
             for number, port in enumerate(ports):
                 try:
                     port.put((stream, frame))

@@ -170,7 +170,7 @@ class Input:
     def read(self) -> av.VideoFrame | None:
         """The next frame; None at the end. Raises what PyAV raises."""
         found, self._first = self._first or next(self._frames, None), None
-        if found is not None:
+        if found is not None and self._memory != "ffmpeg":
             self._given(found)
         if found is not None and self._aspect is not None:
             avutil, address = place_of(found)

@@ -284,12 +284,10 @@ class OpenVINOInfer(Transform):
         idle = runners.take(frame)
         try:
             request = bound(idle, (frame,), copy=self.copy)
-            tensors = self._models.outputs_for(request)
+            tensors = self._models.outputs_for(request)[0] if self._results.outlive else None
             outputs = request.infer()
             request.release_inputs()
-            self._results.of_frame(
-                frame, None if tensors is None else tensors[0], outputs, _transform(idle, 0)
-            )
+            self._results.of_frame(frame, tensors, outputs, _transform(idle, 0))
         finally:
             runners.put_back(idle)
         return frame
@@ -380,7 +378,8 @@ class OpenVINOInfer(Transform):
     def _begin(self, request: Request, frames: list[Frame[Any]]) -> Batch:
         inferring = bound(request, frames, copy=self.copy)
         assert self._models is not None, "it is open"
-        tensors = self._models.outputs_for(inferring)
+        assert self._results is not None
+        tensors = self._models.outputs_for(inferring) if self._results.outlive else None
         inferring.start_async()
         return Batch(frames, request, inferring, tensors)
 

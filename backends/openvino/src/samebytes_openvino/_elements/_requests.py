@@ -398,10 +398,8 @@ class Models:
             self.images = self._image_model_for(frame)
         return self.images.create_infer_request()
 
-    def outputs_for(self, request: InferRequest) -> list[dict[str, Tensor]] | None:
-        """Memory for results that outlive the next inference, of each frame; None if none do."""
-        if not self._results.outlive:
-            return None
+    def outputs_for(self, request: InferRequest) -> list[dict[str, Tensor]]:
+        """Memory for results that outlive the next inference, of each frame."""
         compiled = self._tensors if self.images is None else self.images.compiled
         context = compiled.context if isinstance(compiled, CompiledModel) else None
         return new_outputs(request, context, self._element.batch)

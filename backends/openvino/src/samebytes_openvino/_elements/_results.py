@@ -23,7 +23,7 @@ from samebytes.metadata import (
 
 from .._models._detections import Box
 from .._models._reading import Reading
-from .._request._outputs import placed
+from .._request._outputs import WHOLE, placed
 
 __all__ = ["Results", "as_stored", "check_signature", "regions_of"]
 
@@ -77,10 +77,11 @@ class Results:
         if self.entries:
             self._add_entries(frame, tensors or {})
         if self.postprocess is not None:
-            regions = regions_of(
-                self.postprocess(frame, placed(outputs, transform)), self.postprocess
-            )
-            if regions:
+            if transform is not WHOLE:
+                placed(outputs, transform)
+            returned = self.postprocess(frame, outputs)
+            if returned is not None:
+                regions = regions_of(returned, self.postprocess)
                 frame.regions.extend(as_stored(regions, frame) if self.upright else regions)
         elif self._read_by is not None and frame.meta.info is not None:
             if self.upright:

@@ -46,7 +46,7 @@ class SecondStage:
         batch: how many regions one inference takes.
         copy: copy what the device cannot use in place.
         results: adds what came of it.
-        new_tensors: memory for results that outlive the next inference; None where none do.
+        new_tensors: memory for results that outlive the next inference.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class SecondStage:
         batch: int,
         copy: bool,
         results: Results,
-        new_tensors: Callable[[InferRequest], list[dict[str, Tensor]] | None],
+        new_tensors: Callable[[InferRequest], list[dict[str, Tensor]]],
     ) -> None:
         self._labels = _labels(wanted)
         self._runners = runners
@@ -113,7 +113,7 @@ class SecondStage:
         self, request: PartsRequest, frame: Frame[Any], seen: Sequence[tuple[Region, Box]]
     ) -> _Flight:
         transforms = request.set_parts(frame, [box for _, box in seen], copy=self._copy)
-        tensors = self._new_tensors(request.request)
+        tensors = self._new_tensors(request.request) if self._results.outlive else None
         request.request.start_async()
         return _Flight(request, seen, transforms, tensors)
 

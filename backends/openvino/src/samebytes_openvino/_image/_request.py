@@ -163,7 +163,10 @@ class ImageRequest:
                 _bind_or_let_go(request, plan, number, seen, spare, copy)
             for index in range(len(looks) * len(plan.source.pitches), len(plan.names)):
                 request.set_input_tensor(index, self._empty(request, plan, index))
-        self.transforms = tuple([seen.known.transform for seen in looks])
+        first = looks[0].known.transform
+        self.transforms = (
+            (first,) if len(looks) == 1 else tuple([seen.known.transform for seen in looks])
+        )
         self._plan, self._request = plan, request
         self._released = False
 
