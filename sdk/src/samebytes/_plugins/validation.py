@@ -150,15 +150,14 @@ def declarations(name: str, module: ModuleType) -> Declarations:
     Raises:
         PluginLoadError: a hook raised, or returned something else than a list of valid specs.
     """
-    # A manager for each plugin: one that raises must not abort the calls to the others.
-    manager = pluggy.PluginManager(hooks.PROJECT)
-    manager.add_hookspecs(CURRENT.hookspecs)
+    # One plugin at a time: one that raises must not abort the calls to the others.
+    manager = _manager()
     try:
         manager.register(module, name)
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         raise PluginLoadError(name, str(error)) from error
-    return Declarations(
+    found = Declarations(
         natives=_call(manager, name, "samebytes_tensors", NativeSpec),
         protocols=_call(manager, name, "samebytes_protocols", ProtocolSpec),
         contexts=_call(manager, name, "samebytes_contexts", ContextSpec),
@@ -166,6 +165,35 @@ def declarations(name: str, module: ModuleType) -> Declarations:
         elements=_call(manager, name, "samebytes_elements", ElementSpec),
         converters=_call(manager, name, "samebytes_converters", ConverterSpec),
     )
+    manager.unregister(module)
+    _idle.append(manager)
+    return found
+
+
+class _Manager(pluggy.PluginManager):
+    """Passes over what is marked as no hook, which pluggy would inspect."""
+
+    def __init__(self, hookspecs: Any) -> None:
+        super().__init__(hooks.PROJECT)
+        self.hookspecs = hookspecs
+        self.add_hookspecs(hookspecs)
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        marked = isinstance(getattr(vars(plugin).get(name), _MARK, None), dict)
+        return super().parse_hookimpl_opts(plugin, name) if marked else None
+
+
+# Those that have no plugin: to make one takes as long as to ask a plugin. Who asks takes it out, so
+# that two threads have two, and none is used again in which a plugin raised.
+_idle: list[_Manager] = []
+
+
+def _manager() -> _Manager:
+    try:
+        found = _idle.pop()
+    except IndexError:
+        return _Manager(CURRENT.hookspecs)
+    return found if found.hookspecs is CURRENT.hookspecs else _Manager(CURRENT.hookspecs)
 
 
 def _call(
