@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ring beside iceoryx2 and beside shared memory with semaphores by hand.
+"""The ring beside iceoryx2, and beside shared memory with semaphores or packets by hand.
 
 A frame of 1080p is there already: its first eight bytes are written, which say when, and it is sent
 to a reader that sleeps until it comes, looks at them, and drops it. Paced, and as fast as it goes.
@@ -11,12 +11,15 @@ import ctypes
 import importlib.util
 import multiprocessing
 import os
+import socket
 import statistics
+import struct
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
@@ -52,7 +55,7 @@ class _Pass:
 
 def rival_rows() -> list[Row]:
     """Each way in turns, in one run: ours beside theirs, as the median of the rounds."""
-    ways = {"by hand": _by_hand, "the ring": _ring}
+    ways = {"by hand": _by_hand, "packets by hand": _packets, "the ring": _ring}
     if importlib.util.find_spec("iceoryx2") is None:
         print("missing package iceoryx2: pip install iceoryx2; its rows are left out")
     else:
@@ -139,7 +142,7 @@ def calls_of_the_writer() -> dict[str, int]:
     """
     spawn = multiprocessing.get_context("spawn")
     here, there = spawn.Pipe()
-    steps = ("acquire()", 'map("cpu", "w")', "the end of that", "send()")
+    steps = ("acquire()", "send()")
     counts: dict[str, list[int]] = {step: [] for step in steps}
     address, ring = _writer()
     with ring:
@@ -149,14 +152,11 @@ def calls_of_the_writer() -> dict[str, int]:
         ring.wait_for_readers(1, _LONGEST)
         for number in range(_WARM, -1, -1):
             time.sleep(_PACE)  # the reader gives the frame back
-            frame, acquired = _counted(ring.acquire)
-            view, mapped = _counted(frame.map, "cpu", "w")
-            view.planes[0].native[0, :8].view("u8")[0] = number
-            _, ended = _counted(view.__exit__, None, None, None)
-            del view
+            frame, acquired = _counted(partial(ring.acquire, target="cpu"))
+            frame.planes[0].native[0, :8].view("u8")[0] = number
             _, sent = _counted(ring.send, frame)
             del frame
-            for step, calls in zip(steps, (acquired, mapped, ended, sent), strict=True):
+            for step, calls in zip(steps, (acquired, sent), strict=True):
                 counts[step].append(calls)
         here.recv()
         process.join(_LONGEST)
@@ -191,9 +191,8 @@ def _ring(_: Any, readers: int) -> Iterator[Any]:
     with ring:
 
         def send(number: int) -> None:
-            frame = ring.acquire()
-            with frame.map("cpu", "w") as view:
-                view.planes[0].native[0, :8].view("u8")[0] = number
+            frame = ring.acquire(target="cpu")
+            frame.planes[0].native[0, :8].view("u8")[0] = number
             ring.send(frame)
 
         yield send, (address,), lambda: ring.wait_for_readers(readers, _LONGEST)
@@ -201,9 +200,9 @@ def _ring(_: Any, readers: int) -> Iterator[Any]:
 
 def _read_ring(ready: Callable[[], object], address: str) -> Iterator[int]:
     ready()
-    with sbi.RingReader(address, timeout=_LONGEST) as ring:
+    with sbi.RingReader(address, timeout=_LONGEST, target="cpu") as ring:
         for frame in ring:
-            yield int(frame.map("cpu").planes[0].native[0, :8].view("u8")[0])
+            yield int(frame.planes[0].native[0, :8].view("u8")[0])
             del frame
 
 
@@ -244,6 +243,63 @@ def _read_by_hand(ready: Callable[[], object], name: str, free: Any, filled: Any
             numbers.clear()
             memory.close()
         yield number
+
+
+@contextmanager
+def _packets(_: Any, _readers: int) -> Iterator[Any]:
+    """The packets of a ring and no more: the least that Python takes for them."""
+    address = f"\0samebytes-bench-{os.getpid()}-{time.monotonic_ns()}"
+    memory = SharedMemory(create=True, size=_NBYTES * _SLOTS)
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(address)
+            listener.listen()
+            numbers = [memory.buf[at : at + 8].cast("Q") for at in _starts()]  # type: ignore[index]
+            turn = waiting = 0
+            peers: list[socket.socket] = []
+
+            def send(number: int) -> None:
+                nonlocal turn, waiting
+                if waiting == _SLOTS:
+                    peers[0].recv(_DONE)
+                    waiting -= 1
+                    with suppress(BlockingIOError):
+                        while True:
+                            peers[0].recv(_DONE, socket.MSG_DONTWAIT)
+                            waiting -= 1
+                numbers[turn % _SLOTS][0] = number
+                turn += 1
+                waiting += 1
+                peers[0].send(_FRAME.pack(turn))
+
+            yield send, (memory.name, address), lambda: peers.append(listener.accept()[0])
+            numbers.clear()
+            peers.pop().close()
+            del send
+    finally:
+        memory.close()
+        memory.unlink()
+
+
+_FRAME = struct.Struct("<Q26x")
+_DONE = 11
+"""Bytes of the packets of a ring: a frame, and a reader that is done with one."""
+
+
+def _read_packets(ready: Callable[[], object], name: str, address: str) -> Iterator[int]:
+    memory = SharedMemory(name=name)
+    numbers = [memory.buf[at : at + 8].cast("Q") for at in _starts()]  # type: ignore[index]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
+        sock.connect(address)
+        ready()
+        while True:
+            (turn,) = _FRAME.unpack(sock.recv(_FRAME.size))
+            number = numbers[(turn - 1) % _SLOTS][0]
+            sock.send(bytes(_DONE))
+            if number == 0:
+                numbers.clear()
+                memory.close()
+            yield number
 
 
 def _starts() -> range:
@@ -309,5 +365,6 @@ def _read_iceoryx2(ready: Callable[[], object], name: str) -> Iterator[int]:
 _READERS: dict[str, Callable[..., Iterator[int]]] = {
     "_ring": _read_ring,
     "_by_hand": _read_by_hand,
+    "_packets": _read_packets,
     "_iceoryx2": _read_iceoryx2,
 }

@@ -8,9 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import openvino
@@ -90,15 +90,15 @@ class Ring(Subject):
 
     def __init__(self) -> None:
         self._writer = RingWriter(format="GRAY8", width=64, height=16, slots=_SLOTS, timeout=5)
-        self._reader, self._others = self._join(), self._join()
+        self._reader, self._others = self._join("dma"), self._join("cpu")
         self._number = 0
         self._other = Other(self._read_there)
 
-    def _join(self) -> RingReader:
+    def _join(self, target: Literal["dma", "cpu"]) -> RingReader:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._writer.add(ours)
         made: list[RingReader] = []
-        joining = threading.Thread(target=lambda: made.append(RingReader(theirs)))
+        joining = threading.Thread(target=lambda: made.append(RingReader(theirs, target=target)))
         joining.start()
         while joining.is_alive():
             self._writer.serve(0.01)
@@ -110,8 +110,9 @@ class Ring(Subject):
 
     def work(self) -> None:
         self._number += 1
-        frame = self._writer.acquire()
-        with frame.map("cpu", "w") as view:
+        mapped = self._number % 2 == 0  # each way of filling a slot in turn
+        frame = self._writer.acquire(target="dma" if mapped else "cpu")
+        with frame.map("cpu", "w") if mapped else nullcontext(frame) as view:
             view.planes[0].native[...] = self._number % 251
         frame.meta.pts = self._number
         self._writer.send(frame)

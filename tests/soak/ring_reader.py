@@ -16,7 +16,7 @@ import sys
 import time
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from samebytes_ipc import EndOfStreamError, RingReader, RingTimeoutError
 
@@ -86,7 +86,8 @@ def _read(address: str, chance: random.Random, stop: _Stop, *, live: bool) -> No
     """From one writer to its end, or `live` from all that come."""
     seen = _Seen()
     kept: list[Any] = []
-    with RingReader(address, timeout=1.0, live=live) as ring:
+    target: Literal["dma", "cpu"] = chance.choice(("dma", "cpu"))
+    with RingReader(address, timeout=1.0, live=live, target=target) as ring:
         try:
             while not stop.asked:
                 try:

@@ -21,7 +21,7 @@ import samebytes
 import samebytes_ipc
 from samebytes_ipc._pickle import offers as pickling
 from samebytes_ipc._pickle.offers import Offers, offers
-from samebytes_ipc._ring import calls, reader, received_frames, server
+from samebytes_ipc._ring import calls, connection, received_frames, server
 from samebytes_ipc._sockets import peers
 
 from .both_ends import Poll, started, wait_until
@@ -186,7 +186,7 @@ def writing_user(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
     """For how many milliseconds a reader waits, each time that it does."""
-    monkeypatch.setattr(reader, "select", SimpleNamespace(
+    monkeypatch.setattr(connection, "select", SimpleNamespace(
         poll=Poll, POLLIN=select.POLLIN, POLLOUT=select.POLLOUT
     ))  # fmt: skip
     Poll.asked.clear()

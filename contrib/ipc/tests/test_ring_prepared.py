@@ -85,6 +85,7 @@ def test_frames_of_other_layouts_come_after_some_were_prepared(made: list[int]) 
             assert (got.map("cpu").native == picture).all()
             del got
             wait(reader)
+            writer.wait_until_read(0)  # it takes the slot that was free first
         # Each layout was made once when it came, and once for the next; the third came prepared.
         assert len(made) == 7
         reader.close()
@@ -100,9 +101,10 @@ def test_memory_is_prepared_for_the_cpu_where_the_cpu_has_read() -> None:
                 assert value_of(frame) == 1
             del frame
             wait(reader)
-            ((use, _),) = reader._connection.received._ready.values()
+            writer.wait_until_read(0)  # it takes the slot that was free first
+            ((use, planes),) = reader._connection.received._ready.values()
             assert (use.holds is not None) is reads
-            del use
+            del use, planes
 
 
 def test_each_frame_has_its_own_metadata_and_arrays() -> None:

@@ -89,33 +89,39 @@ def read_all(reader: Any) -> list[Any]:
             return found
 
 
-def filled(writer: RingWriter, new_memory: bool) -> Any:
+def filled(writer: RingWriter, lies: str, value: int) -> Any:
     """A frame to send, in a slot or in memory that readers have not seen."""
-    if not new_memory:
-        return writer.acquire()
-    return sb.context("dma:memfd").allocate_frame("GRAY8", 64, 16)
+    if lies == "arrays":
+        frame = writer.acquire(target="cpu")
+        frame.planes[0].native[...] = value
+        return frame
+    new = sb.context("dma:memfd").allocate_frame
+    frame = writer.acquire() if lies == "slot" else new("GRAY8", 64, 16)
+    with frame.map("cpu", "w") as view:
+        view.planes[0].native[...] = value
+    return frame
 
 
-@pytest.mark.parametrize("new_memory", [False, True])
+@pytest.mark.parametrize("lies", ["slot", "arrays", "new memory"])
 @pytest.mark.parametrize("where", ["acquire", "send", "read", "serve"])
-def test_no_slot_is_lost(where: str, new_memory: bool, interrupt: Interrupt) -> None:
+def test_no_slot_is_lost(where: str, lies: str, interrupt: Interrupt) -> None:
     """Each frame that was accepted is read, but for one that read() itself had; all come back."""
-    with ring(slots=3, adopt=3, timeout=0.5) as (writer, reader):
+    target: Any = "cpu" if lies == "arrays" else "dma"
+    with ring(0, slots=3, adopt=3, timeout=0.5) as (writer,):
+        reader = join(writer, timeout=20, target=target)
         missing = 0
         for number in range(CALLS):
             if where == "acquire":
-                interrupt(writer.acquire)
+                interrupt(partial(writer.acquire, target=target))
             before = writer.statistics.accepted
-            frame = filled(writer, new_memory)
-            with frame.map("cpu", "w") as view:
-                view.planes[0].native[...] = number % 200
+            frame = filled(writer, lies, number % 200)
             if where == "send":
                 interrupt(partial(writer.send, frame))
             else:
                 writer.send(frame)
             writer.serve()
             accepted = writer.statistics.accepted - before
-            del frame, view
+            del frame
             found = interrupt(reader.read) if where == "read" else []
             found += read_all(reader)
             if where == "read":
@@ -134,6 +140,7 @@ def test_no_slot_is_lost(where: str, new_memory: bool, interrupt: Interrupt) -> 
         assert reader.statistics.held == reader.statistics.missed == 0
         assert not writer.departures
         assert missing < CALLS / 2
+        reader.close()
 
 
 def test_a_reader_that_is_interrupted_leaves_all_the_same(interrupt: Interrupt) -> None:
@@ -186,7 +193,9 @@ def test_a_use_that_was_not_begun_gives_nothing_back() -> None:
         del frame
 
 
+@pytest.mark.parametrize("target", ["dma", "cpu"])
 def test_a_release_that_an_exception_keeps_from_beginning_is_made_up_for(
+    target: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The exception comes at the first instruction, where nothing can catch it."""
@@ -202,7 +211,8 @@ def test_a_release_that_an_exception_keeps_from_beginning_is_made_up_for(
     monkeypatch.setattr(Connection, "_give_back", begin)
     reported = list[Any]()
     monkeypatch.setattr(sys, "unraisablehook", lambda seen: reported.append(seen.exc_type))
-    with ring() as (writer, reader):
+    with ring(0) as (writer,):
+        reader = join(writer, timeout=20, target=target)
         for number in (1, 2):
             sent(writer, number)
             frame = reader.read()
@@ -213,6 +223,7 @@ def test_a_release_that_an_exception_keeps_from_beginning_is_made_up_for(
         assert struck == [1]
         assert reported == [Stop]
         assert writer.statistics.readers[0].done == 2
+        reader.close()
 
 
 def test_a_packet_that_an_exception_leaves_wakes_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:

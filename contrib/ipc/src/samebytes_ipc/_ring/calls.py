@@ -46,11 +46,20 @@ class Calls:
         pass
 
     def __exit__(self, *exc: object) -> None:
+        self.drop()
+
+    def drop(self) -> None:
+        """Drop memory that readers are done with, where the lock is free."""
         # A finalizer that uses the ring may have come in the middle of a call.
         if self.server.over and not self.lock._is_owned():  # type: ignore[attr-defined]  # not in typeshed
             with suppress(IndexError):  # of another thread that drops them too
                 while True:
                     self.server.over.popleft()
+
+    @property
+    def is_open(self) -> bool:
+        """True if `check` would raise nothing."""
+        return self.state == "open" and not self.interrupted
 
     def check(self) -> None:
         """Raise what a call cannot go on for.

@@ -10,7 +10,7 @@ import weakref
 from collections import deque
 from functools import partial
 from operator import setitem
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from samebytes import Fd
 from samebytes.plugins import in_forked_child
@@ -27,7 +27,7 @@ from .packets import (
     unpack_refused,
     unpack_welcome,
 )
-from .slots import SlotUse, User
+from .slots import SlotBytes, SlotUse, User
 
 if TYPE_CHECKING:
     from .received_frames import Received
@@ -44,17 +44,22 @@ class Connection:
         credits: how many frames the writer lets this reader have at a time.
         sequence: of the latest frame; 0 before the first.
         inbox: what the writer sends.
+        alarmed: the writer's process was seen to have ended.
     """
 
-    __slots__ = ("_held", "_known", "_leaving", "_pidfd", "_process", "_sending",
-                 "_unsent", "credits", "inbox", "received", "sequence", "sock")  # fmt: skip
+    __slots__ = ("_held", "_known", "_leaving", "_pidfd", "_polls", "_process", "_sending",
+                 "_unsent", "alarmed", "credits", "inbox", "received", "sequence",
+                 "sock")  # fmt: skip
 
     def __init__(self, sock: socket.socket, received: Received) -> None:
         self.sock = sock
         self.received = received
         self.credits = 0
         self.sequence = 0
+        self.alarmed = False
         self.inbox = Inbox(sock)
+        # For what else each waits, and whether for room; those with which no thread waits now.
+        self._polls: list[tuple[Fd, bool, select.poll]] = []
         # A forked child sends nothing: its parent would do so again. fork() may come at any moment,
         # and what other hooks of the child drop may come before its own one here.
         self._process = os.getpid()
@@ -120,9 +125,10 @@ class Connection:
         # Nobody asks who sent what comes now, and credentials take time with each packet.
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
-    def writer_is_gone(self) -> bool:
-        """True if the writer's process has ended."""
-        return has_ended(self._pidfd)
+    def look_for_writer(self) -> bool:
+        """True if the writer's process has ended, as `alarmed` says from then on."""
+        self.alarmed = has_ended(self._pidfd)
+        return self.alarmed
 
     def has_more(self) -> bool:
         """True if a packet can be received without waiting."""
@@ -130,19 +136,41 @@ class Connection:
         waiting.register(self.sock.fileno(), select.POLLIN)
         return bool(waiting.poll(0))
 
-    def filenos(self) -> list[int]:
-        """Return descriptors that become readable when a packet comes or the writer ends."""
-        found = [self.sock.fileno()]
+    def poll_for(self, wake: Fd) -> select.poll:
+        """Return what waits for a packet, the end of the writer, `wake`, or room to send.
+
+        Args:
+            wake: what else to wait for.
+
+        Raises:
+            ValueError: the socket was closed.
+        """
+        room = bool(self._unsent)
+        while self._polls:
+            try:
+                known = self._polls.pop()
+            except IndexError:  # another thread was faster
+                break
+            if known[0] is wake and known[1] is room:
+                return known[2]
+        waiting = select.poll()
+        waiting.register(self.sock.fileno(), select.POLLIN | (select.POLLOUT if room else 0))
+        waiting.register(wake.fileno(), select.POLLIN)
         if self._pidfd is not None:
-            found.append(self._pidfd.fileno())
-        return found
+            waiting.register(self._pidfd.fileno(), select.POLLIN)
+        return waiting
+
+    def keep_poll(self, wake: Fd, waiting: select.poll) -> None:
+        """Have the next poll_for() return that again; what it waits for rarely changes."""
+        if self.credits and not self._unsent:
+            self._polls.append((wake, False, waiting))
 
     def begin(
         self,
         packet: int,
         slot: int,
         sequence: int,
-        use: SlotUse,
+        use: SlotUse | SlotBytes,
     ) -> None:
         """A frame is used from now on, until the end of `use`.
 
@@ -155,14 +183,20 @@ class Connection:
         Raises:
             TakenError: the packet is not there any more.
         """
-        # The release alone holds the user. If a signal handler's exception comes before its first
-        # instruction, the end of the user gives the slot back.
-        user = User()
+        # It ends in two steps, which give nothing back before the frame is held. If a signal
+        # handler's exception comes before the first instruction of one, the other gives the slot
+        # back: of a storage, after its release, the end of the user that this alone holds; of
+        # bytes, a second weak reference.
         give_back = partial(self._give_back, slot, sequence)
-        me = weakref.ref(user, give_back)
-        # It gives nothing back before the frame is held.
-        use.release = partial(give_back, me, user)
-        del user
+        me: weakref.ref[Any]
+        if isinstance(use, SlotBytes):
+            me = weakref.ref(use, give_back)
+            use.ended = weakref.ref(use, partial(give_back, me))
+        else:
+            user = User()
+            me = weakref.ref(user, give_back)
+            use.release = partial(give_back, me, user)
+            del user
         waiting, known, held = self.inbox.waiting, self._known, self._held
         received = waiting.get(packet)
         if received is None:
@@ -181,7 +215,7 @@ class Connection:
         self.sequence = sequence
 
     def _give_back(
-        self, slot: int, sequence: int, use: weakref.ref[User], user: User | None = None
+        self, slot: int, sequence: int, use: weakref.ref[User], _: object = None
     ) -> None:
         """Called by whichever thread drops the last holder, in a finalizer: it cannot wait."""
         # No call is made here: a signal handler's exception comes after those.
@@ -191,7 +225,8 @@ class Connection:
                 self._unsent += ((slot, sequence),)
         except KeyError:
             pass  # a signal handler came later the first time
-        self.send_unsent()
+        if self._unsent or self._leaving:
+            self.send_unsent()
 
     @property
     def waits_for_room(self) -> bool:

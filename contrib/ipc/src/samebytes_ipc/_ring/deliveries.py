@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from .packets import FrameHeader, pack_frame
-
 if TYPE_CHECKING:
     from samebytes_dma import DMABuffer
 
@@ -21,8 +19,8 @@ class Delivery:
     """One accepted frame: it uses its slot until every reader is done with it.
 
     Args:
-        header: the frame.
-        body: its metadata as JSON, or nothing.
+        sequence: its number among the frames that the writer accepted.
+        packet: is sent.
         slot: where it lies.
         layout: how it lies there.
         results: memory of inference results, whose descriptors go along.
@@ -30,12 +28,13 @@ class Delivery:
         over: gets that when all readers are done.
 
     Attributes:
+        holds: that, until then; None for a slot of the ring's own.
         readers: the ids of those who have it or await it. The slot is in use until it is empty.
     """
 
     __slots__ = (
-        "_holds",
         "_when_read",
+        "holds",
         "layout",
         "packet",
         "readers",
@@ -46,20 +45,20 @@ class Delivery:
 
     def __init__(
         self,
-        header: FrameHeader,
-        body: bytes,
+        sequence: int,
+        packet: bytes,
         slot: Slot,
         layout: Layout,
         results: Sequence[DMABuffer],
         holds: object,
         over: Callable[[object], object],
     ) -> None:
-        self.sequence = header.sequence
-        self.packet = pack_frame(header, body)
+        self.sequence = sequence
+        self.packet = packet
         self.slot = slot
         self.layout = layout
         self.results = results
-        self._holds = holds
+        self.holds = holds
         self._when_read = over
         self.readers: dict[int, None] = {}
 
@@ -70,6 +69,6 @@ class Delivery:
         """
         if not self.readers:
             self.slot.deliveries.pop(self.sequence, None)
-            if self._holds is not None:
-                self._when_read(self._holds)
-                self._holds = None
+            if self.holds is not None:
+                self._when_read(self.holds)
+                self.holds = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Frame, FrameMeta, route
+from samebytes import CpuContext, Frame, FrameMeta, route
 from samebytes.errors import RouteError, SamebytesError
 from samebytes_dma import DMAContext, DMAPlane, DMATensor
 
@@ -66,12 +66,13 @@ def set_readonly(item: Any) -> None:
     if isinstance(item, Frame):
         for plane in item.planes:
             plane.readonly = True
+    if isinstance(item.context, CpuContext):
+        for array in item.native if isinstance(item, Frame) else (item.native,):
+            array.setflags(write=False)
 
 
-def described(meta: FrameMeta | None, copy: bool) -> tuple[bytes, list[DMABuffer]]:
+def described(meta: FrameMeta, copy: bool) -> tuple[bytes, list[DMABuffer]]:
     """Metadata and regions as JSON, and the memory of results that goes along."""
-    if meta is None or not (meta.metadata or meta.regions):
-        return b"", []
     buffers: dict[int, DMABuffer] = {}
 
     def describe_plane(native: DMAPlane) -> dict[str, Any]:

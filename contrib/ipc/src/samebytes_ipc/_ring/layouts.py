@@ -4,15 +4,25 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Tensor, TensorInfo
+from samebytes import (
+    CpuContext,
+    CpuTensor,
+    Frame,
+    FrameMeta,
+    ImageFormat,
+    ImageInfo,
+    Tensor,
+    TensorInfo,
+)
 from samebytes.errors import LayoutError, UnsupportedObjectError
-from samebytes.plugins import Lock, deferred
+from samebytes.plugins import Lock, array_in, deferred
 from samebytes_dma import DMA, DMABuffer, DMAPlane, DMATensor
 
 from .._wire.describing import describe_layout, read
@@ -21,12 +31,28 @@ from .._wire.values import Value
 from .packets import MAX_LAYOUTS, pack_layout
 
 if TYPE_CHECKING:
-    from .slots import SlotUse
+    from samebytes import Storage
 
-__all__ = ["Layout", "Layouts", "SlotLayout", "copy_into", "slot_layout_of"]
+    from .slots import SlotBytes
+
+__all__ = [
+    "CPU",
+    "Layout",
+    "Layouts",
+    "Places",
+    "SlotLayout",
+    "arrays_at",
+    "copy_into",
+    "places_of",
+    "slot_layout_of",
+]
 
 # As of memory of the CPU's, so that devices can take each plane by itself.
 _ALIGNMENT = 128
+CPU = CpuContext.create(None, None)
+
+
+Places = list[tuple[tuple[int, ...], Any, int, tuple[int, ...]]]
 
 
 @dataclass(frozen=True)
@@ -119,11 +145,47 @@ class SlotLayout:
                 return False
         return True
 
-    def item_over(self, planes: tuple[DMAPlane, ...], use: SlotUse) -> DMATensor | Frame[DMATensor]:
+    def item_over(self, planes: tuple[DMAPlane, ...], use: Storage) -> DMATensor | Frame[DMATensor]:
         """The frame or tensor over such planes, which hold the use of a slot."""
         if self.one:
             return DMATensor.borrowed(planes[0], DMA, keep=use)
         return Frame.borrowed(planes, DMA, FrameMeta(self.image), keep=use)
+
+    def places_in(self, mapped: Storage) -> Places:
+        """Of the array of each plane, in the bytes of a slot."""
+        return places_of(mapped, self.infos, self.offsets)
+
+    def arrays_over(self, use: SlotBytes, places: Places) -> CpuTensor | Frame[CpuTensor]:
+        """The frame or tensor of the CPU over the bytes of a slot.
+
+        Args:
+            use: the bytes; it gets a reference to what is given for it.
+            places: of the arrays, as of `places_in`.
+        """
+        arrays = arrays_at(np.asarray(use), places)
+        made: CpuTensor | Frame[CpuTensor]
+        if self.one:
+            info = self.infos[0]
+            carried = info if info.dtype.numpy is None else None
+            made = CpuTensor.borrowed(arrays[0], CPU, keep=use, info=carried)
+        else:
+            made = Frame.borrowed(tuple(arrays), CPU, FrameMeta(self.image), keep=use)
+        use.given = weakref.ref(made)
+        return made
+
+
+def places_of(mapped: Storage, infos: Sequence[TensorInfo], offsets: Sequence[int]) -> Places:
+    """Shape, dtype, offset and strides of arrays of such layouts in the bytes of a mapping."""
+    found = []
+    for info, offset in zip(infos, offsets, strict=True):
+        array = array_in(mapped, info, offset)
+        found.append((array.shape, array.dtype, offset, array.strides))
+    return found
+
+
+def arrays_at(memory: np.ndarray[Any, Any], places: Places) -> list[np.ndarray[Any, Any]]:
+    """The arrays of `places_of` in the bytes of one use; they hold it."""
+    return [np.ndarray(s, d, memory, offset, strides) for s, d, offset, strides in places]
 
 
 def slot_layout_of(
@@ -192,6 +254,17 @@ class Layouts:
         self._lock = Lock()
         self._known: dict[Any, Layout] = {}
         self._usual: tuple[SlotLayout | None, Layout | None] = (None, None)
+
+    def of_slots(self, buffer: DMABuffer) -> Layout:
+        """Return the layout of what acquire() gives, in the memory of any slot."""
+        known = self._usual[1]
+        if known is None:
+            slot_layout = self._slot_layout
+            assert slot_layout is not None
+            planes = slot_layout.planes_in(buffer)
+            known = self._any(slot_layout.item_over(planes, buffer.storage))
+            self._usual = slot_layout, known
+        return known
 
     def of(self, item: Any) -> Layout:
         """Return the layout of a frame or tensor of "dma"; a new one gets a number.

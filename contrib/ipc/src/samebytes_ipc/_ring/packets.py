@@ -165,30 +165,36 @@ def unpack_layout(packet: bytes) -> tuple[int, bytes]:
     return _number(packet, packet[: _NUMBER.size], "layout", MAX_LAYOUTS), body
 
 
-def pack_frame(header: FrameHeader, body: bytes) -> bytes:
+def pack_frame(
+    slot: int, layout: int, sequence: int, pts: int | None, base: Fraction | None, body: bytes
+) -> bytes:
     """A frame, with its metadata as a JSON object, or nothing where it has none.
+
+    Args:
+        slot, layout, sequence, pts: as of FrameHeader.
+        base: its time_base.
+        body: the metadata.
 
     Raises:
         MessageError: more metadata than a packet may have, or a time that a frame cannot have.
     """
-    flags = (header.pts is not None) * _HAS_PTS | (header.time_base is not None) * _HAS_TIME_BASE
-    base = header.time_base
-    parts = (0, 0) if base is None else (base.numerator, base.denominator)
+    flags = numerator = denominator = 0
+    if pts is not None:
+        flags = _HAS_PTS
+    if base is not None:
+        flags |= _HAS_TIME_BASE
+        numerator, denominator = base.numerator, base.denominator
     if len(body) > MAX_BODY:
         raise MessageError(
             "frame", f"has {len(body)} bytes of metadata, but at most {MAX_BODY} fit"
         )
     try:
-        return (
-            _FRAME.pack(
-                b"F", header.slot, header.layout, header.sequence, flags, header.pts or 0, *parts
-            )
-            + body
-        )
+        head = _FRAME.pack(b"F", slot, layout, sequence, flags, pts or 0, numerator, denominator)
+        return head + body
     except struct.error:
         raise MessageError(
             "frame.pts",
-            f"{header.pts} must fit into 64 bits, and both parts of time base {base} into 31",
+            f"{pts} must fit into 64 bits, and both parts of time base {base} into 31",
         ) from None
 
 
@@ -221,7 +227,9 @@ def unpack_done(packet: bytes) -> tuple[int, int]:
     Raises:
         MessageError: the packet is longer or shorter.
     """
-    _, slot, sequence = _DONE.unpack(_exactly(packet, _DONE.size, "done"))
+    if len(packet) != _DONE.size:
+        _exactly(packet, _DONE.size, "done")
+    _, slot, sequence = _DONE.unpack(packet)
     return slot, sequence
 
 

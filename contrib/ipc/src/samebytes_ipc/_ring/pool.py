@@ -6,11 +6,12 @@ The wait for a free one is the ring's back-pressure.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from samebytes import Frame, Storage
+from samebytes import Frame, Storage, Tensor
 from samebytes.plugins import deferred
 from samebytes_dma import DMAPlane, DMATensor
 
@@ -18,8 +19,8 @@ from .._errors import RingTimeoutError
 from .._wire.memory import buffer_behind
 from .calls import Calls
 from .items import buffer_of, is_dma
-from .layouts import SlotLayout
-from .slots import Slot, SlotUse, User, allocate, memory_of
+from .layouts import Places, SlotLayout
+from .slots import Slot, SlotBytes, SlotUse, User, allocate, memory_of
 
 if TYPE_CHECKING:
     from samebytes_dma import DMAContext
@@ -38,7 +39,7 @@ class Pool:
         drops: leave out frames that wait for readers, to get a slot.
     """
 
-    __slots__ = ("_calls", "_drops", "_memory", "_planes", "adopted", "own")
+    __slots__ = ("_calls", "_drops", "_memory", "_places", "_planes", "_turn", "adopted", "own")
 
     def __init__(
         self, calls: Calls, memory: DMAContext, own: list[Slot], adopted: list[Slot], drops: bool
@@ -48,24 +49,44 @@ class Pool:
         self._calls = calls
         self._memory = memory
         self._drops = drops
+        # Of the arrays in slots that are mapped; and the number of the first that may be free.
+        self._places: Places = []
+        self._turn = 0
         # Of each slot's memory and kind of frame, until the slot has another one.
         self._planes: dict[int, tuple[int, SlotLayout, tuple[DMAPlane, ...]]] = {}
 
-    def acquire(self, slot_layout: SlotLayout, seconds: float) -> Any:
+    def acquire(self, slot_layout: SlotLayout, seconds: float, *, mapped: bool = False) -> Any:
         """A free slot as a frame or tensor; its memory is replaced if it is too small.
+
+        Args:
+            slot_layout: what lies in it.
+            seconds: how long to wait for it.
+            mapped: it is to be one of the CPU's memory.
 
         Raises:
             RingTimeoutError: none came back in time.
             NativeError: the system has no memory for it.
             ClosedError: the ring was closed or interrupted.
         """
-        slot, user = self._until_free(self.own, seconds)
+        if mapped and (item := self._known_mapped(slot_layout)) is not None:
+            return item
+        taken = None if mapped else self._known_free()
+        slot, user = taken or self._until_free(self.own, seconds)
         mine = [user]
         del user
         if slot.buffer is None or slot.buffer.size < slot_layout.nbytes:
             slot.put(allocate(self._memory, slot_layout.nbytes))
         buffer = slot.buffer
         assert buffer is not None
+        if mapped and buffer.kept is not None and not buffer.is_dma_buf:
+            kept = buffer.kept.of(buffer)
+            self._turn = slot.number + 1  # the first that is free; the next ones may be, too
+            self._places = self._places or slot_layout.places_in(kept)
+            if slot.mapped is None:
+                self._map(slot, slot_layout)
+            bytes_ = SlotBytes(kept, slot)
+            slot.used_by(bytes_, self._calls.server.dropped)
+            return slot_layout.arrays_over(bytes_, self._places)
         use = SlotUse(buffer, partial(_ended, mine, self._calls.server.dropped), slot)
         known = self._planes.get(slot.number)
         if (
@@ -78,7 +99,11 @@ class Pool:
             planes = slot_layout.planes_in(buffer)
             self._planes[slot.number] = slot.version, slot_layout, planes
         lent = buffer.lent(use, readonly=False)
-        return slot_layout.item_over(tuple(plane.moved_to(lent) for plane in planes), use)
+        given: Any = slot_layout.item_over(tuple([plane.moved_to(lent) for plane in planes]), use)
+        if mapped:  # the access to a DMA-BUF begins and ends
+            given = given.map("cpu", "w")
+            use.lent = weakref.ref(given)
+        return given
 
     def adopt(self, item: DMATensor | Frame, seconds: float) -> tuple[Slot, User]:
         """The slot of memory of others, and what the caller holds while it uses it.
@@ -108,14 +133,24 @@ class Pool:
 
         return self._until_free(self.adopted, seconds, take)
 
+    def slot_of_arrays(self, item: Any) -> Slot | None:
+        """The slot of this ring that a frame or tensor of the CPU was given for, as a whole."""
+        native = getattr(item, "native", None)
+        array = native[0] if type(native) is tuple else native
+        use = getattr(getattr(array, "base", None), "base", None)
+        if type(use) is SlotBytes and use.given() is item and use.slot in self.own:
+            return use.slot
+        return None
+
     def slot_of(self, item: Any) -> Slot | None:
-        """The slot of this ring that a frame or tensor of "dma" lies in."""
-        if not is_dma(item):
+        """The slot of this ring that a frame or tensor of "dma" lies in, or was mapped from."""
+        if not isinstance(item, Tensor | Frame):
             return None
         owner: object = item.storage
         while isinstance(owner, Storage):
             if type(owner) is SlotUse:
-                return owner.slot if owner.slot in self.own else None
+                whole = is_dma(item) if owner.lent is None else owner.lent() is item
+                return owner.slot if whole and owner.slot in self.own else None
             owner = owner.keep
         return None
 
@@ -140,6 +175,53 @@ class Pool:
         for slot in (*self.own, *self.adopted):
             slot.put(None)
 
+    def _map(self, mine: Slot, slot_layout: SlotLayout) -> None:
+        """Note where a slot of the caller's, and all that are free, are mapped.
+
+        Others get no other memory meanwhile: for that they must be in use.
+        """
+        with self._calls.lock:
+            for slot in self.own:
+                buffer = slot.buffer if slot is mine or slot.free else None
+                if buffer is None or buffer.is_dma_buf or buffer.size < slot_layout.nbytes:
+                    continue
+                if buffer.kept is not None:
+                    slot.mapped = buffer.kept.of(buffer)
+
+    def _known_mapped(self, slot_layout: SlotLayout) -> Any:
+        """As `acquire`, of what costs the least: a slot that is known to be free, and mapped.
+
+        Nothing is asked of readers, mapped or described here, and nothing runs at its end. Slots
+        are taken in turn: which of the earlier ones are free again is known after a look.
+        """
+        calls = self._calls
+        with calls.lock:
+            if calls.is_open and not calls.server.behind:
+                for number in range(self._turn, len(self.own)):
+                    slot = self.own[number]
+                    if slot.mapped is not None and slot.free:
+                        self._turn = number + 1
+                        slot.deliveries.clear()  # those that are over
+                        use = SlotBytes(slot.mapped, slot)
+                        slot.users = [weakref.ref(use, calls.server.dropped)]
+                        return slot_layout.arrays_over(use, self._places)
+        return None
+
+    def _known_free(self) -> tuple[Slot, User] | None:
+        """As `_until_free` of own slots, if one is known to be free: it is send() that serves."""
+        with self._calls.lock:
+            self._calls.check()
+            if not self._calls.server.behind:
+                for slot in self.own:
+                    if slot.free:
+                        return slot, self._taken(slot)
+        return None
+
+    def _taken(self, slot: Slot) -> User:
+        user = slot.use()
+        slot.deliveries.clear()  # those that are over
+        return user
+
     def _until_free(
         self, slots: list[Slot], seconds: float, take: Callable[[Slot], None] | None = None
     ) -> tuple[Slot, User]:
@@ -161,8 +243,7 @@ class Pool:
                     free = next((slot for slot in slots if slot.free), None)
             if free is None:
                 return None
-            user = free.use()
-            free.deliveries.clear()  # those that are over
+            user = self._taken(free)
             if take is not None:
                 take(free)
             return free, user

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import select
 import socket
 import time
 import weakref
@@ -12,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from samebytes import Fd, Storage
 from samebytes.errors import ClosedError, LayoutError
@@ -59,11 +58,11 @@ __all__ = ["RingReader"]
 class RingReader(Storage.Uncopied):
     """The frames of a RingWriter in another process.
 
-        with samebytes_ipc.RingReader("/run/user/1000/camera") as ring:
+        with samebytes_ipc.RingReader("/run/user/1000/camera", target="cpu") as ring:
             for frame in ring:
-                y, uv = frame.map("cpu").native
+                y, uv = frame.native
 
-    A frame is one of "dma", read-only, and its slot goes back to the writer when nothing uses it
+    A frame is read-only, and its slot goes back to the writer when nothing uses it
     any more: no frame, plane, array, slice or capsule. Frames stay valid after the ring has ended
     or was closed. Any thread may use it at any time.
 
@@ -77,13 +76,15 @@ class RingReader(Storage.Uncopied):
         spin: for how many seconds this reader, when it must wait, looks again and again before it
             sleeps. A process that sleeps is woken tens of microseconds late on some machines, an
             idle virtual one above all; one that spins keeps a CPU busy.
+        target: of what memory frames are: "dma", which maps to what uses them, or "cpu", for arrays
+            at once. Those cost the least.
 
     Raises:
         RingRefusedError: the writer takes no more readers, or is another user's.
         RingTimeoutError: no writer connected in time.
         MessageError: the other end is not a writer of a ring.
         UnsupportedObjectError: another kind of socket, or no address.
-        LayoutError: a number of frames that a reader cannot have.
+        LayoutError: a number of frames that a reader cannot have, or another target.
         ValueError: a timeout that is not a number.
         OSError: of the socket, for instance PermissionError.
     """
@@ -98,6 +99,7 @@ class RingReader(Storage.Uncopied):
         timeout: float | None = 10.0,
         live: bool = False,
         spin: float = 0.0,
+        target: Literal["dma", "cpu"] = "dma",
     ) -> None:
         if frames is not None and not is_whole(frames, 1, MAX_SLOTS):
             raise LayoutError(f"frames={frames!r}: a reader has 1 to {MAX_SLOTS} at a time")
@@ -105,7 +107,10 @@ class RingReader(Storage.Uncopied):
         check_timeout(spin, "spin")
         if live and isinstance(address, socket.socket):
             raise ValueError("live=True needs an address: nobody connects a socket again")
+        if target not in ("dma", "cpu"):
+            raise LayoutError(f'target={target!r}: frames are read as "dma" or "cpu"')
         self.timeout = timeout
+        self._mapped = target == "cpu"
         self._address = None if isinstance(address, socket.socket) else address
         self._frames = frames or 0
         self._live = live
@@ -147,26 +152,31 @@ class RingReader(Storage.Uncopied):
         """
         if timeout is not None:
             check_timeout(timeout)
-        deadline = deadline_of(self.timeout if timeout is None else timeout)
+        seconds = self.timeout if timeout is None else timeout
+        deadline, waits = None, False
         while True:
             connection = self._checked()
             if self._stopped or (connection is None and self._ended):
                 return None
+            if connection is not None:
+                with self._lock:
+                    try:
+                        found = self._next(connection)
+                    except BaseException:
+                        if connection.inbox.waiting:  # where other threads see no packet coming
+                            self._rouse(again=True)
+                        raise
+                    if found is _NOTHING and self._connection is connection:
+                        connection.received.prepare()
+                if found is not _NOTHING:
+                    return found
+                if self._connection is not connection:
+                    continue
+            if not waits:
+                deadline, waits = deadline_of(seconds), True
             if connection is None:
                 self._connect(deadline)
-                continue
-            with self._lock:
-                try:
-                    found = self._next(connection)
-                except BaseException:
-                    if connection.inbox.waiting:  # where other threads see no packet coming
-                        self._rouse(again=True)
-                    raise
-                if found is _NOTHING and self._connection is connection:
-                    connection.received.prepare()
-            if found is not _NOTHING:
-                return found
-            if self._connection is connection:
+            else:
                 self._wait(connection, deadline)
 
     def interrupt(self) -> None:
@@ -240,7 +250,8 @@ class RingReader(Storage.Uncopied):
         """The next frame that has arrived; _NOTHING where none is, or another writer's is."""
         if self._connection is not connection:
             return _NOTHING
-        connection.send_unsent()
+        if connection.waits_for_room:
+            connection.send_unsent()
         while True:
             try:
                 packet = connection.inbox.first()
@@ -250,7 +261,7 @@ class RingReader(Storage.Uncopied):
             except TakenError:
                 continue
             except BlockingIOError:
-                if connection.writer_is_gone() and not connection.has_more():
+                if connection.alarmed and not connection.has_more():
                     return self._lost(connection, closed=False)
                 return _NOTHING
             except ConnectionResetError:
@@ -345,26 +356,29 @@ class RingReader(Storage.Uncopied):
     # Waiting.
 
     def _wait(self, connection: Connection, deadline: float | None) -> None:
-        if seconds_until(deadline) == 0:
+        seconds = seconds_until(deadline)
+        if seconds == 0:
+            if not connection.alarmed and connection.look_for_writer():
+                return  # it may have sent something before it ended
             raise RingTimeoutError(connection.why_no_frame())
         wake = self._wake
-        waiting = select.poll()
+        if wake is None:
+            return
         try:
-            for number in connection.filenos():
-                waiting.register(number, select.POLLIN)
-            if connection.waits_for_room:
-                waiting.register(connection.sock.fileno(), select.POLLIN | select.POLLOUT)
+            waiting = connection.poll_for(wake)
         except ValueError:  # another thread has closed it: read() says so
             return
         # Whoever writes to `wake` has stopped this reader, ended the connection, or left a packet
         # in the inbox before that.
-        if wake is None or self._stopped or connection.ended or connection.inbox.waiting:
+        if self._stopped or connection.ended or connection.inbox.waiting:
             return
-        waiting.register(wake.fileno(), select.POLLIN)
-        if self._spin > 0 and comes(waiting, min(self._spin, seconds_until(deadline))):
-            return
-        # An end of which no event comes is found out soon.
-        waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
+        events = comes(waiting, min(self._spin, seconds)) if self._spin > 0 else []
+        if not events:
+            # An end of which no event comes is found out soon.
+            events = waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
+        connection.keep_poll(wake, waiting)
+        if len(events) != 1 or events[0][0] != connection.sock.fileno():  # not a packet alone
+            connection.look_for_writer()
 
     def _connect(self, deadline: float | None) -> None:
         """Wait for a writer, and for its welcome. One thread does so for all that read."""
@@ -410,7 +424,7 @@ class RingReader(Storage.Uncopied):
             return
 
     def _join(self, sock: socket.socket, deadline: float | None) -> None:
-        connection = Connection(sock, Received())
+        connection = Connection(sock, Received(self._mapped))
         try:
             greet(sock, pack_join(self._frames))
             while not self._needs_none():

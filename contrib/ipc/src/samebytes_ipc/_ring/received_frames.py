@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from samebytes import Fd, Frame, FrameMeta
+import numpy as np
+
+from samebytes import CpuTensor, Fd, Frame, FrameMeta, Storage
 from samebytes.errors import LayoutError
 from samebytes_dma import (
     DMA,
@@ -23,22 +25,30 @@ from .._wire.describing import read, read_meta
 from .._wire.memory import buffer_behind, plane_in, tensor_over
 from .._wire.message import Description, named
 from .._wire.values import parse
+from .layouts import CPU, Places, arrays_at, places_of
 from .packets import FrameHeader
-from .slots import SlotUse
+from .slots import SlotBytes, SlotUse
 
 __all__ = ["Received"]
 
 
 class Received:
-    """The slots and layouts that one writer has sent, by their numbers."""
+    """The slots and layouts that one writer has sent, by their numbers.
 
-    __slots__ = ("_latest", "_layouts", "_planes", "_ready", "_slots")
+    Args:
+        mapped: frames are to be of the CPU's memory.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_latest", "_layouts", "_mapped", "_places", "_planes", "_ready", "_slots")
+
+    def __init__(self, mapped: bool = False) -> None:
+        self._mapped = mapped
         self._slots: dict[int, DMABuffer] = {}
         self._layouts: dict[int, Description] = {}
         # Of each slot and layout, when they first came together: then they are checked.
         self._planes: dict[tuple[int, int], tuple[DMAPlane, ...]] = {}
+        # Of those of them that need no access to begin or end: the mapping, and where arrays lie.
+        self._places: dict[tuple[int, int], tuple[Storage, Places]] = {}
         # What a frame needs that will come in that slot and layout; see prepare().
         self._ready: dict[tuple[int, int], _Prepared] = {}
         self._latest: int | None = None
@@ -68,8 +78,8 @@ class Received:
         self._layouts[number] = description
 
     def frame(
-        self, header: FrameHeader, body: bytes, fds: list[Fd], begin: Callable[[SlotUse], object]
-    ) -> DMATensor | Frame[DMATensor]:
+        self, header: FrameHeader, body: bytes, fds: list[Fd], begin: Callable[[Use], object]
+    ) -> Any:
         """A frame or tensor, read-only, over its slot.
 
         Args:
@@ -83,33 +93,65 @@ class Received:
             MessageError: it lies in no slot, has no layout, reaches outside of the slot, or has
                 invalid metadata.
         """
-        buffer = self._slots.get(header.slot)
-        if buffer is None:
-            raise MessageError("frame.slot", f"{header.slot} was not sent")
+        key = header.slot, header.layout
         # Once the use has its release, the slot goes back whatever happens.
-        prepared = self._ready.pop((header.slot, header.layout), None)
+        prepared = self._ready.pop(key, None)
+        if prepared is None and key in self._places:
+            prepared = self._made(key)
         if prepared is not None:
             use, natives = prepared
             description = self._layouts[header.layout]
             begin(use)
         else:
+            buffer = self._slots.get(header.slot)
+            if buffer is None:
+                raise MessageError("frame.slot", f"{header.slot} was not sent")
             use = SlotUse(buffer, None, readonly=True)
             begin(use)
             found = self._layouts.get(header.layout)
             if found is None:
                 raise MessageError("frame.layout", f"{header.layout} was not sent")
             description = found
-            planes = self._planes.get((header.slot, header.layout))
-            if planes is None:
-                planes = _checked(description, buffer)
-                self._planes[header.slot, header.layout] = planes
-            natives = _used_by(use, buffer, planes)
+            natives = _used_by(use, buffer, self._planes_of(key, description, buffer))
         self._latest = header.layout
         metadata, regions = _meta(body, fds) if body or fds else ({}, [])
         if description.meta is None:
-            return DMATensor.borrowed(natives[0], DMA, keep=use, readonly=True)
+            return self._tensor(natives[0], use)
         meta = FrameMeta(description.meta.info, header.pts, header.time_base, metadata, regions)
-        return Frame.borrowed(natives, DMA, meta, keep=use, readonly=True)
+        if type(use) is SlotBytes:
+            return Frame.borrowed(natives, CPU, meta, keep=use, readonly=True)
+        frame = Frame.borrowed(natives, DMA, meta, keep=use, readonly=True)
+        return frame.map("cpu") if self._mapped else frame
+
+    def _tensor(self, native: Any, use: Use) -> Any:
+        if type(use) is SlotBytes:
+            return CpuTensor.borrowed(native, CPU, keep=use, readonly=True)
+        tensor = DMATensor.borrowed(native, DMA, keep=use, readonly=True)
+        return tensor.map("cpu") if self._mapped else tensor
+
+    def _planes_of(
+        self, key: tuple[int, int], description: Description, buffer: DMABuffer
+    ) -> tuple[DMAPlane, ...]:
+        """The planes of a layout in a slot; checked when they first come together."""
+        planes = self._planes.get(key)
+        if planes is None:
+            planes = _checked(description, buffer)
+            self._planes[key] = planes
+            if self._mapped and not buffer.is_dma_buf and buffer.kept is not None:
+                infos = [plane.info for plane in planes]
+                if all(info.dtype.numpy is not None for info in infos):
+                    mapped = buffer.kept.of(buffer)
+                    seen = Storage(
+                        address=mapped.address, nbytes=mapped.nbytes, holds=mapped, readonly=True
+                    )
+                    self._places[key] = seen, places_of(seen, infos, [p.offset for p in planes])
+        return planes
+
+    def _made(self, key: tuple[int, int]) -> _Prepared:
+        """Of a frame that needs the CPU's arrays alone."""
+        seen, places = self._places[key]
+        use = SlotBytes(seen)
+        return use, tuple(arrays_at(np.asarray(use), places))
 
     def prepare(self) -> None:
         """Make now, while no frame is there, most of what the next ones need.
@@ -123,11 +165,14 @@ class Received:
         for key, planes in self._planes.copy().items():
             if key[1] != self._latest or key in self._ready:
                 continue
-            buffer = self._slots[key[0]]
-            use = SlotUse(buffer, None, readonly=True)
-            prepared = use, _used_by(use, buffer, planes)
-            if buffer.kept is not None and buffer.kept.is_made:  # it is read by the CPU here
-                lasting_mapping(prepared[1][0].buffer, "r")
+            if key in self._places:
+                prepared = self._made(key)
+            else:
+                buffer = self._slots[key[0]]
+                use = SlotUse(buffer, None, readonly=True)
+                prepared = use, _used_by(use, buffer, planes)
+                if buffer.kept is not None and buffer.kept.is_made:  # it is read by the CPU here
+                    lasting_mapping(prepared[1][0].buffer, "r")
             # A signal handler may have read meanwhile, and have replaced the slot or the layout.
             # It comes after calls, hence none here.
             if key in self._planes and self._planes[key] is planes:
@@ -137,12 +182,14 @@ class Received:
         for key in self._planes.copy():
             if concerns(*key):
                 try:
+                    self._places.pop(key, None)
                     self._planes.pop(key, None)
                 finally:  # last: nothing is prepared that is not among the planes
                     self._ready.pop(key, None)
 
 
-_Prepared = tuple[SlotUse, tuple[DMAPlane, ...]]
+Use = SlotUse | SlotBytes
+_Prepared = tuple[Use, tuple[Any, ...]]
 
 
 def _used_by(use: SlotUse, buffer: DMABuffer, planes: tuple[DMAPlane, ...]) -> tuple[DMAPlane, ...]:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteReader"]
 
+_MOST_AT_ONCE = 16
+"""Packets that are received together: whoever sends without end does not fill the memory."""
+
 
 class RemoteReader:
     """One connection.
@@ -65,6 +68,7 @@ class RemoteReader:
         "_lost",
         "_receive",
         "_slots",
+        "_when_sent",
         "finished",
         "held",
         "joined",
@@ -91,6 +95,12 @@ class RemoteReader:
         self._layouts: dict[int, int] = {}
         self._done = self._dropped = self._lost = 0
         self.packets: list[Any] = []
+        # Functions written in C, with no signal handler in between: see send_packet().
+        self._when_sent: tuple[Callable[[Any], object], ...] = (
+            sock.send,
+            self.held.update,
+            self.pending.remove,
+        )
         # Room for credentials alone: the kernel closes descriptors that come along.
         space = socket.CMSG_SPACE(CREDENTIALS_SIZE)
         self._receive: list[Callable[[], Any]] = [
@@ -112,19 +122,26 @@ class RemoteReader:
         Raises:
             MessageError: it sent something that it must not.
         """
+        more = True
         while True:
-            if self.packets:
+            while self.packets:
                 packet = self.packets[0]
                 if not self.joined:
                     packet = self._greeting(packet)
                 if not packet:
                     return False
-                self._take(packet, welcome)
+                if packet[0] == DONE and self.joined:
+                    self._return(*unpack_done(packet))
+                else:
+                    self._take(packet, welcome)
+            if not more:
+                return not (self.leaving and not self.held)
             try:
-                # Without an instruction of Python between the socket and the list.
+                # Without an instruction of Python between the socket and the list, which has what
+                # came before an error.
                 self.packets.extend(map(call, self._receive))
             except BlockingIOError:
-                return not (self.leaving and not self.held)
+                more = False
             except ConnectionResetError:
                 continue  # once, where the reader had not read all; its packets are there still
             except OSError:
@@ -138,9 +155,7 @@ class RemoteReader:
 
     def _take(self, packet: bytes, welcome: Callable[[RemoteReader], int]) -> None:
         kind = packet[0]
-        if kind == DONE and self.joined:
-            self._return(*unpack_done(packet))
-        elif kind == LEAVE and self.joined and not self.leaving:
+        if kind == LEAVE and self.joined and not self.leaving:
             self._leave(unpack_leave(packet))
         elif kind == JOIN and not self.joined:
             self._join(unpack_join(packet), welcome)
@@ -159,7 +174,7 @@ class RemoteReader:
     def _welcomed(self) -> None:
         self.joined = True
         # recv() has no buffer for descriptors, so the kernel closes any that are sent.
-        self._receive = [partial(self.sock.recv, MOST_FROM_READER + 1)]
+        self._receive = [partial(self.sock.recv, MOST_FROM_READER + 1)] * _MOST_AT_ONCE
         del self.packets[0]
         # Nobody asks who sent what comes now, and credentials take time with each packet.
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
@@ -178,7 +193,8 @@ class RemoteReader:
         del self.packets[0]
         del delivery.readers[me]
         self._done += 1
-        delivery.free_if_read()
+        if not delivery.readers:
+            delivery.free_if_read()
 
     def _leave(self, kept: list[int]) -> None:
         """It wants no more, and still has some frames."""
@@ -206,6 +222,35 @@ class RemoteReader:
             delivery = self.pending[0]
             if not may_have(delivery) or not self._send(delivery):
                 return
+
+    def send_at_once(self, delivery: Delivery, most: int) -> bool:
+        """Send the usual frame: in a slot and layout that the reader knows, and it awaits no other.
+
+        What a frame costs while the reader keeps up is this function and a packet.
+
+        Args:
+            delivery: is the last of those that wait.
+            most: how many frames the reader may have.
+
+        Returns:
+            Whether it was sent; else `send` does it, or raises what there is to say.
+        """
+        held, slot, layout = self.held, delivery.slot, delivery.layout
+        if (
+            len(self.pending) > 1
+            or len(held) >= most
+            or len(held) >= self._credits
+            or self._slots.get(slot.number) != slot.version
+            or self._layouts.get(layout.number) != layout.version
+            or delivery.results
+        ):
+            return False
+        try:
+            what = delivery.packet, {delivery.sequence: delivery}, delivery
+            list(map(call, self._when_sent, what))
+        except OSError:
+            return False
+        return True
 
     def _send(self, delivery: Delivery) -> bool:
         slot, layout = delivery.slot, delivery.layout

@@ -34,6 +34,8 @@ _UNJOINED_SECONDS = 10.0
 _MOST_DEPARTURES = 64
 # How long to wait before a packet is tried again for which a socket had no room.
 _BLOCKED_SECONDS = 0.002
+# How long a reader that joins, or ends, may go unnoticed while frames are sent.
+_FRESH_SECONDS = 0.01
 # For how long nobody is let in after there was no descriptor left for one.
 _FULL_SECONDS = 0.1
 
@@ -52,7 +54,9 @@ class Server:
         departures: of the last readers that are gone.
         over: memory of others that readers are done with. The caller drops it, without its lock.
         waiting: one object for each call that waits for a slot.
-        served: nothing was offered since `serve` looked at all readers.
+        behind: some readers may still have to be sent what was accepted.
+        fresh_until: when `serve` has looked at all readers too long ago, as of time.monotonic(),
+            for a frame to be sent without another look.
     """
 
     def __init__(
@@ -65,7 +69,8 @@ class Server:
         self.accepted = 0
         self.over: deque[object] = deque()
         self.waiting: set[object] = set()
-        self.served = False
+        self.behind = False
+        self.fresh_until = 0.0
         self.departures: deque[Departure] = deque(maxlen=_MOST_DEPARTURES)
         self._gone = ReaderStatistics(0)
         self._most_readers = most_readers
@@ -101,7 +106,7 @@ class Server:
         """End a poll(), from any thread."""
         write(self._wake)
 
-    def dropped(self) -> None:
+    def dropped(self, _: object = None) -> None:
         """A frame of this process has ended. Called by a finalizer, in any thread."""
         if self.waiting:
             self.wake()
@@ -148,6 +153,7 @@ class Server:
         """
         try:
             self._serve()
+            self.fresh_until = time.monotonic() + _FRESH_SECONDS
         except BaseException:
             if any(each.packets for each in self._readers):
                 self.wake()  # for a loop that waits for fileno()
@@ -157,7 +163,6 @@ class Server:
         for each in self._readers.copy():
             if each.packets:
                 self._look_at(each)
-        self.served = True
         if self._full_until is not None and time.monotonic() >= self._full_until:
             self._listen(True)
         events = [number for number, _ in self._epoll.poll(0)]
@@ -174,6 +179,7 @@ class Server:
                 self._send_to(each)
             elif not each.joined and each.since < time.monotonic() - _UNJOINED_SECONDS:
                 self._depart(each, "did not join")
+        self.behind = any(each.pending for each in self._readers)
 
     def offer(self, delivery: Delivery) -> int:
         """Send a frame to all who take part; how many these are.
@@ -181,8 +187,8 @@ class Server:
         Each gets it, if not now, then in a later call. The exception of a signal handler may keep
         it from some of them, after the first.
         """
-        self.served = False
-        readers = self.joined()
+        self.behind = True  # until all is done
+        readers = self.joined() if self._uncounted else self._joined
         number, uses = delivery.sequence, delivery.slot.deliveries
         # No call is made here but the step to the next reader: a signal handler's exception comes
         # after those, and finds each reader with the frame or without it.
@@ -194,9 +200,27 @@ class Server:
         if not readers:
             self.accepted = number
             delivery.free_if_read()
+        behind = False
         for reader in readers:  # one of them may depart meanwhile: that makes another list
-            self._send_to(reader)
+            if self._most_slots is not None or not reader.send_at_once(delivery, self._most):
+                self._send_to(reader)
+                behind = behind or bool(reader.pending)
+        self.behind = behind
         return len(readers)
+
+    def must_serve(self, delivery: Delivery) -> bool:
+        """True if there is, or may be, something to do after a frame was offered.
+
+        What readers give back costs more to take one by one than together. So frames in free slots
+        of the ring's own are sent without a look at the readers, until that is due, or a reader has
+        as many frames as it may have. Memory of others is awaited by whoever lent it.
+        """
+        return (
+            self.behind
+            or delivery.holds is not None
+            or len(delivery.slot.deliveries) > 1  # it is sent again and again
+            or time.monotonic() >= self.fresh_until
+        )
 
     def drop_oldest(self, droppable: Callable[[Delivery], bool]) -> bool:
         """Leave out the oldest frame that waits for readers, and that none has been sent.

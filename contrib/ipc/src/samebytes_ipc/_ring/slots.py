@@ -10,7 +10,7 @@ import re
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from samebytes import Storage
 from samebytes.errors import NativeError
@@ -20,7 +20,7 @@ from samebytes_dma import F_SEAL_FUTURE_WRITE, DMABuffer, KeptMapping, seals_of
 if TYPE_CHECKING:
     from samebytes_dma import DMAContext
 
-__all__ = ["Slot", "SlotUse", "User", "allocate", "memory_of", "readers_can_write"]
+__all__ = ["Slot", "SlotBytes", "SlotUse", "User", "allocate", "memory_of", "readers_can_write"]
 
 
 class User:
@@ -36,6 +36,33 @@ class User:
         untrack(self)
 
 
+class SlotBytes(User):
+    """The bytes of a slot for one use of it by the CPU: arrays over them hold this.
+
+    It has no finalizer, as there is nothing to close: weak references say when it ends.
+
+    Attributes:
+        slot: that they are of, in the writer.
+        given: to what acquire() has given.
+        ended: is called in a reader at the end.
+
+    Args:
+        mapped: where the slot is mapped.
+        slot: of the writer's, if it is there.
+    """
+
+    __slots__ = ("__array_interface__", "_mapped", "ended", "given", "slot")
+
+    ended: weakref.ref[SlotBytes]
+    given: weakref.ref[Any]
+
+    def __init__(self, mapped: Storage, slot: Slot | None = None) -> None:
+        untrack(self)
+        self.slot = slot
+        self._mapped = mapped
+        self.__array_interface__ = mapped.__array_interface__
+
+
 class Slot:
     """A numbered place for frames.
 
@@ -43,18 +70,20 @@ class Slot:
         number: as readers know it.
         version: how often its memory was replaced.
         buffer: the memory, or None while there is none.
+        mapped: the mapping in which arrays can lie as they are, once one was wanted.
         owner: of memory of others: leads to the storage by which it is known again.
         users: who uses it here: frames that acquire() gave, calls of send(). Each has a `User`,
             whose end needs no code: a signal handler that raises may come before any.
         deliveries: the readers that have or await an accepted frame of it, by its sequence.
     """
 
-    __slots__ = ("buffer", "deliveries", "number", "owner", "users", "version")
+    __slots__ = ("buffer", "deliveries", "mapped", "number", "owner", "users", "version")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.version = 0
         self.buffer: DMABuffer | None = None
+        self.mapped: Storage | None = None
         self.owner: weakref.ref[Storage] | None = None
         self.users: list[weakref.ref[User]] = []
         self.deliveries: dict[int, dict[int, None]] = {}
@@ -65,7 +94,7 @@ class Slot:
         for user in self.users:
             if user() is not None:
                 return False
-        return not (self.deliveries and self.awaited)
+        return not self.deliveries or not self.awaited
 
     @property
     def used_here(self) -> bool:
@@ -80,15 +109,20 @@ class Slot:
     def use(self) -> User:
         """Somebody uses it from now on, until this is dropped."""
         made = User()
-        others = [user for user in self.users if user() is not None] if self.users else []
-        self.users = [*others, weakref.ref(made)]
+        self.used_by(made)
         return made
+
+    def used_by(self, user: User, ended: Callable[[object], object] | None = None) -> None:
+        """Somebody uses it from now on, until `user` is dropped; then `ended` is called."""
+        others = [user for user in self.users if user() is not None] if self.users else []
+        self.users = [*others, weakref.ref(user, ended)]
 
     def put(self, buffer: DMABuffer | None, owner: Storage | None = None) -> None:
         """Give it other memory, which readers are to be sent."""
         ref = None if owner is None else weakref.ref(owner)
         # At once, as another buffer of the same version would not be sent: no call is made here,
         # and a signal handler's exception comes after those.
+        self.mapped = None
         self.buffer = buffer
         self.owner = ref
         self.version += 1
@@ -100,6 +134,7 @@ class SlotUse(ImportCache.Lease):
     Attributes:
         slot: of the writer's, if it is there.
         memory: the storage of the slot's own buffer, which it keeps.
+        lent: to the mapping that acquire() gave for it, if that is what will be sent.
 
     Args:
         buffer: of the slot.
@@ -109,7 +144,7 @@ class SlotUse(ImportCache.Lease):
         readonly: it is a reader's.
     """
 
-    __slots__ = ("memory", "slot")
+    __slots__ = ("lent", "memory", "slot")
 
     def __init__(
         self,
@@ -120,6 +155,7 @@ class SlotUse(ImportCache.Lease):
         readonly: bool = False,
     ) -> None:
         self.slot = slot
+        self.lent: weakref.ref[Any] | None = None
         memory = self.memory = buffer.storage
         super().__init__(
             ended, nbytes=buffer.size, keep=memory, wait=memory.wait, readonly=readonly

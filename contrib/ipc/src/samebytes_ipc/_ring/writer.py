@@ -11,10 +11,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from samebytes import Frame, FrameMeta, ImageFormat, Storage, Tensor
-from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
+from samebytes import CpuContext, Frame, FrameMeta, ImageFormat, Storage, Tensor
+from samebytes.errors import (
+    ClosedError,
+    CopyRequiredError,
+    LayoutError,
+    UnsupportedObjectError,
+)
 from samebytes.plugins import count_copy, counted, in_forked_child
-from samebytes_dma import DMAContext
+from samebytes_dma import DMABuffer, DMAContext
 
 from .._errors import MessageError, RingTimeoutError
 from .._sockets.addresses import Address
@@ -23,9 +28,9 @@ from .arguments import check_timeout, is_whole
 from .calls import Calls
 from .counts import Departure, RingStatistics
 from .deliveries import Delivery
-from .items import InDMA, described, meta_of, set_readonly
+from .items import InDMA, described, is_dma, meta_of, set_readonly
 from .layouts import Layouts, SlotLayout, copy_into, slot_layout_of
-from .packets import MAX_SLOTS, FrameHeader
+from .packets import MAX_SLOTS, pack_frame
 from .pool import Pool
 from .server import Server
 from .slots import Slot, allocate, readers_can_write
@@ -38,6 +43,7 @@ __all__ = ["MOST_OWN", "RingWriter"]
 MOST_OWN = 64
 """Slots of the ring's own."""
 _MANY = 1 << 31
+_NONE: list[DMABuffer] = []
 
 
 class RingWriter(Storage.Uncopied):
@@ -46,9 +52,8 @@ class RingWriter(Storage.Uncopied):
         with samebytes_ipc.RingWriter("/run/user/1000/camera", format="NV12",
                                       width=1920, height=1080) as ring:
             while True:
-                frame = ring.acquire()
-                with frame.map("cpu", "w") as view:
-                    ...
+                frame = ring.acquire(target="cpu")
+                frame.planes[0].native[...] = ...
                 ring.send(frame)
 
     The slots are allocated once, when the layout is known: here, or with the first frame that is
@@ -132,25 +137,33 @@ class RingWriter(Storage.Uncopied):
         self._process = os.getpid()
         _living.add(self)
 
-    def acquire(self, timeout: float | None = None) -> Any:
-        """A free slot as a frame or tensor of "dma", to be filled in place and sent.
+    def acquire(
+        self, timeout: float | None = None, *, target: Literal["dma", "cpu"] = "dma"
+    ) -> Any:
+        """A free slot as a frame or tensor, to be filled in place and sent.
 
         Its bytes are those of an earlier frame. It is sent with `send()`; if it is dropped
         instead, the slot is free again.
 
         Args:
             timeout: seconds to wait, instead of the ring's.
+            target: of what memory it is: "dma", which maps to what will fill it, or "cpu", for
+                arrays at once. Those cost the least: nothing is mapped, and nothing to be closed.
 
         Raises:
             RingTimeoutError: readers, or this process, hold all slots; `holders` says who.
             UnsupportedObjectError: the ring was made without a layout.
+            LayoutError: another target.
             ClosedError: it was closed or interrupted.
         """
+        if target not in ("dma", "cpu"):
+            raise LayoutError(f'target={target!r}: a slot is given as "dma" or "cpu"')
         if self._slot_layout is None:
             raise UnsupportedObjectError(
                 "this ring was made without a layout: pass format=, width= and height=, or shape="
             )
-        return self._pool.acquire(self._slot_layout, self._seconds(timeout))
+        seconds = self._seconds(timeout)
+        return self._pool.acquire(self._slot_layout, seconds, mapped=target == "cpu")
 
     def send(
         self, item: Tensor | Frame[Any], *, copy: bool = False, timeout: float | None = None
@@ -163,7 +176,8 @@ class RingWriter(Storage.Uncopied):
         held until all readers are done with it. Everything else is copied into a slot.
 
         Args:
-            item: it is complete: mappings for writing are flushed or closed.
+            item: it is complete: mappings for writing are flushed or closed. Arrays that
+                acquire(target="cpu") gave become read-only.
             copy: allow that copy, and tensors of results to be written into the packet. Copies
                 are counted in `samebytes.stats()`.
             timeout: seconds to wait for a slot, instead of the ring's.
@@ -181,8 +195,14 @@ class RingWriter(Storage.Uncopied):
                 no tensor or frame of samebytes.
             ClosedError: the ring was closed or interrupted.
         """
+        slot = self._pool.slot_of_arrays(item)
+        if slot is not None:
+            return self._deliver(item, slot, meta_of(item), copy, None)
         slot = self._pool.slot_of(item)
         if slot is not None:
+            if item.parent is not None and not is_dma(item):  # an access to a DMA-BUF, which ends
+                item.__exit__(None, None, None)
+                item = item.parent
             return self._deliver(item, slot, meta_of(item), copy, None)
         if not isinstance(item, Tensor | Frame):
             raise UnsupportedObjectError(
@@ -419,29 +439,38 @@ class RingWriter(Storage.Uncopied):
     def _deliver(
         self, item: Any, slot: Slot, meta: FrameMeta | None, copy: bool, holds: object
     ) -> int:
-        layout = self._layouts.of(item)
-        body, results = described(meta, copy)
         buffer = slot.buffer
         if buffer is None:  # another thread may be closing it just now
             raise ClosedError("this ring was closed")
+        arrays = type(item.context) is CpuContext
+        layout = self._layouts.of_slots(buffer) if arrays else self._layouts.of(item)
+        body, results, pts, base = b"", _NONE, None, None
+        if meta is not None:
+            pts, base = meta.pts, meta.time_base
+            if meta.metadata or meta.regions:
+                body, results = described(meta, copy)
         if buffer.is_dma_buf:
             item.wait()
-        pts, base = (None, None) if meta is None else (meta.pts, meta.time_base)
-        with self._calls, self._calls.lock:
-            self._calls.check()
-            header = FrameHeader(slot.number, layout.number, self._server.accepted + 1, pts, base)
-            over = self._server.over.append
-            delivery = Delivery(header, body, slot, layout, results, holds, over)
-            served = self._server.served
-            if not self._server.offer(delivery):
-                self._unread += 1
-            # The frame is on its way: what else there is to do comes now, unless acquire() has done
-            # it for this frame.
-            if not served:
-                self._server.serve()
+        calls, server = self._calls, self._server
+        try:
+            with calls.lock:
+                if not calls.is_open:
+                    calls.check()
+                sequence = server.accepted + 1
+                packet = pack_frame(slot.number, layout.number, sequence, pts, base, body)
+                over = server.over.append
+                delivery = Delivery(sequence, packet, slot, layout, results, holds, over)
+                if not server.offer(delivery):
+                    self._unread += 1
+                # The frame is on its way: what else there is to do comes now.
+                if server.must_serve(delivery):
+                    server.serve()
+        finally:
+            if server.over:
+                calls.drop()
         if holds is None:
             set_readonly(item)
-        return header.sequence
+        return sequence
 
     def _abandon(self) -> None:
         if self._calls.state == "open":

@@ -37,13 +37,13 @@ def seconds_until(deadline: float | None) -> float:
     return FOREVER if deadline is None else max(deadline - time.monotonic(), 0)
 
 
-def comes(waiting: select.poll, seconds: float) -> bool:
-    """True if something happens within so many seconds, in which this thread does not sleep."""
+def comes(waiting: select.poll, seconds: float) -> list[tuple[int, int]]:
+    """The events that come within so many seconds, in which this thread does not sleep."""
     until = time.monotonic() + seconds
-    while not waiting.poll(0):
+    while not (events := waiting.poll(0)):
         if time.monotonic() >= until:
-            return False
-    return True
+            break
+    return events
 
 
 def eventfd() -> Fd:

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slots of a ring as arrays at once: acquire(target="cpu") and RingReader(target="cpu")."""
+
+from __future__ import annotations
+
+import gc
+import select
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import samebytes
+from samebytes import Frame
+from samebytes.errors import AccessError, ClosedError, CopyRequiredError, LayoutError
+from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
+
+from .both_ends import connect, join, memfds, ring, sent, served, value_of, writer_at
+
+
+def filled(writer: RingWriter, value: int) -> Any:
+    frame = writer.acquire(target="cpu")
+    frame.planes[0].native[...] = value
+    return frame
+
+
+def address_of(frame: Frame[Any]) -> int:
+    return int(frame.native[0].ctypes.data)
+
+
+@pytest.mark.parametrize("target", ["dma", "cpu"])
+def test_what_is_written_is_read_where_it_lies(target: Any) -> None:
+    before = memfds()
+    with ring(0, slots=2) as (writer,):
+        reader = join(writer, timeout=20, target=target)
+        places: dict[str, set[int]] = {"there": set(), "here": set()}
+        for value in range(1, 9):
+            frame = filled(writer, value)
+            places["there"].add(address_of(frame))
+            frame.meta.pts = value * 10
+            frame.metadata["value"] = value
+            writer.send(frame)
+            del frame
+            got = reader.read()
+            assert got.context.node == target
+            assert (got.pts, got.metadata["value"], value_of(got)) == (value * 10, value, value)
+            view = got.map("cpu")
+            places["here"].add(address_of(view))
+            del got, view
+        assert all(len(found) <= 2 for found in places.values())
+        assert not places["there"] & places["here"]
+        reader.close()
+    del writer, reader
+    gc.collect()
+    assert memfds() == before
+    assert samebytes.stats().copies == 0
+
+
+def test_what_was_sent_is_read_only() -> None:
+    with ring() as (writer, reader):
+        frame = filled(writer, 1)
+        array = frame.planes[0].native
+        writer.send(frame)
+        assert frame.readonly
+        assert frame.planes[0].readonly
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 2
+        assert value_of(reader.read()) == 1
+
+
+def test_an_array_alone_keeps_its_slot() -> None:
+    with ring(slots=2) as (writer, reader):
+        array = filled(writer, 1).planes[0].native[2:4]
+        for value in (5, 6, 7):
+            frame = filled(writer, value)
+            writer.send(frame)
+            del frame
+            assert value_of(reader.read()) == value
+            assert array.max() == 1
+        other = writer.acquire(target="cpu")
+        with pytest.raises(RingTimeoutError, match="this process holds 2 of the slots"):
+            writer.acquire(0, target="cpu")
+        del array
+        writer.acquire(0, target="cpu")
+        del other
+
+
+def test_a_slot_that_is_given_up_wakes_who_waits() -> None:
+    """And both ways of having a slot are of the same slots."""
+    with ring(slots=2) as (writer, _):
+        held = [writer.acquire(), writer.acquire(target="cpu")]
+        for target in ("dma", "cpu"):
+            with pytest.raises(RingTimeoutError):
+                writer.acquire(0, target=target)
+        waits = writer._server.waiting
+        waits.add(writer)
+        assert not select.select([writer], [], [], 0)[0]
+        held.pop()
+        assert select.select([writer], [], [], 0)[0], "whoever waits is woken"
+        waits.clear()
+        writer.acquire(0, target="cpu")
+
+
+def test_only_the_whole_of_it_is_sent_where_it_lies() -> None:
+    with ring() as (writer, reader), ring(0) as (other,):
+        frame = filled(writer, 1)
+        for part in (frame.crop(0, 0, 8, 8), frame.planes[0], samebytes.tensor(frame.native[0])):
+            with pytest.raises(CopyRequiredError):
+                writer.send(part)
+        with pytest.raises(CopyRequiredError):
+            other.send(frame)
+        assert writer.send(frame.crop(0, 0, 8, 8), copy=True) == 1
+        assert reader.read().width == 8
+        frame.close()
+        with pytest.raises(ClosedError):
+            writer.send(frame)
+    samebytes.reset_stats()
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "bfloat16", "int4"])
+def test_tensors(dtype: str) -> None:
+    with RingWriter(shape=(3, 8), dtype=dtype, slots=2) as writer:
+        reader = join(writer, timeout=20, target="cpu")
+        for value in (1, 2, 3):
+            tensor = writer.acquire(target="cpu")
+            assert (tensor.shape, str(tensor.dtype)) == ((3, 8), dtype)
+            tensor.native[...] = value
+            writer.send(tensor)
+            del tensor
+            got = reader.read()
+            assert (got.shape, str(got.dtype), got.readonly) == ((3, 8), dtype, True)
+            assert (np.asarray(got.native) == value).all()
+            del got
+        reader.close()
+
+
+def test_arrays_that_are_read_are_read_only_and_keep_their_slot() -> None:
+    with ring(0, slots=2) as (writer,):
+        reader = join(writer, timeout=20, target="cpu")
+        sent(writer, 3)
+        frame = reader.read()
+        with pytest.raises(AccessError):
+            frame.map("cpu", "rw")
+        array = frame.planes[0].native[1:]
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.setflags(write=True)
+        del frame
+        writer.serve()
+        assert writer.statistics.readers[0].held == 1
+        reader.close()
+        assert array.max() == 3
+        del array
+        assert served(writer, lambda: writer.statistics.gone.done == 1)
+
+
+def test_another_target() -> None:
+    with ring(0) as (writer,), pytest.raises(LayoutError, match='"dma" or "cpu"'):
+        writer.acquire(target="gpu")
+    unknown: Any = "gpu"
+    with pytest.raises(LayoutError, match='"dma" or "cpu"'):
+        RingReader("@nobody", target=unknown)
+
+
+def test_readers_that_keep_up_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they gave back is taken when no slot is known to be free, and when a look is due."""
+    with ring(slots=4) as (writer, reader):
+        slots = [writer.acquire(target="cpu") for _ in range(4)]
+        slots.clear()
+        looks = list[int]()
+        serve = writer._server._serve
+
+        def look() -> None:
+            looks.append(1)
+            serve()
+
+        monkeypatch.setattr(writer._server, "_serve", look)
+        monkeypatch.setattr(writer._server, "fresh_until", float("inf"))
+        for value in range(4):
+            writer.send(filled(writer, value))
+            reader.read()
+        assert len(looks) == 1, "all slots had been taken in turn before"
+        assert writer.statistics.readers[0].held == 4
+        writer.send(filled(writer, 4))
+        assert len(looks) == 2
+        assert writer.statistics.readers[0].done == 4
+        monkeypatch.setattr(writer._server, "fresh_until", 0.0)
+        writer.send(filled(writer, 5))
+        assert len(looks) == 3
+
+
+def test_a_reader_that_has_all_it_may_have_is_looked_at_for_each_frame() -> None:
+    with ring(0, slots=4) as (writer,):
+        reader = join(writer, timeout=20, frames=1)
+        for value in range(4):
+            writer._server.fresh_until = float("inf")
+            writer.send(filled(writer, value))
+            assert value_of(reader.read(0)) == value
+        reader.close()
+
+
+def test_a_reader_joins_while_frames_are_sent(address: str) -> None:
+    with writer_at(address) as writer:
+        first = connect(writer, address, timeout=20)
+        made: list[Any] = []
+        joining = threading.Thread(target=lambda: made.append(RingReader(address, timeout=20)))
+        joining.start()
+        while len(writer.statistics.readers) < 2:
+            writer.send(filled(writer, 1))
+            assert value_of(first.read()) == 1
+        joining.join()
+        first.close()
+        made[0].close()
