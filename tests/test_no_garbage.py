@@ -24,9 +24,9 @@ from samebytes import elements as el
 from samebytes.testing import assert_no_garbage, missing_device
 
 WIDTH, HEIGHT = 64, 48
-_FRAMES = 1_300
+_FRAMES = 700
 _WARM = 100
-_TIMES = 1_000
+_TIMES = 400
 
 _IN_HAND = 16
 """Frames that wait in the queues of a pipeline's threads, at most."""

@@ -74,16 +74,15 @@ def test_devices_see_the_same(device: str, options: dict[str, Any], format_: str
     random = np.random.default_rng(5)
     for plane in frame.planes:
         plane.native[...] = random.integers(60, 190, plane.shape, np.uint8)
+    alone = sbo.image_model(
+        echo(), frame, scale=255, config={"INFERENCE_PRECISION_HINT": "f32"}, **options
+    )
+    want = image_of(alone.infer(frame))
     for batch in (1, 2):
         model = sbo.image_model(echo(), frame, device=device, batch=batch, scale=255, **options)
         request = model.create_infer_request()
         request.set_frames([frame] * batch if device != "NPU" else [frame])
         request.request.infer()
-        want = image_of(
-            sbo.image_model(
-                echo(), frame, scale=255, config={"INFERENCE_PRECISION_HINT": "f32"}, **options
-            ).infer(frame)
-        )
         np.testing.assert_allclose(image_of(request.outputs()), want, atol=2.5 / 255)
     assert sb.stats().copies == 0
 
