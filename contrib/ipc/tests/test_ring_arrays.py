@@ -15,6 +15,7 @@ import samebytes
 from samebytes import Frame
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError, LayoutError
 from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
+from samebytes_ipc._ring import received_frames, slots
 
 from .both_ends import connect, join, memfds, ring, sent, served, value_of, writer_at
 
@@ -211,3 +212,35 @@ def test_a_reader_joins_while_frames_are_sent(address: str) -> None:
         joining.join()
         first.close()
         made[0].close()
+
+
+def test_memory_whose_accesses_begin_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As DMA-BUFs: it is mapped for each use, on both sides, and send() ends the writer's."""
+    monkeypatch.setattr(slots, "_seal", lambda _: None)
+    with ring(0, slots=2) as (writer,):
+        for slot in writer._pool.own:
+            object.__setattr__(slot.buffer, "kept", None)
+        monkeypatch.setattr(received_frames, "KeptMapping", lambda *, writable: None)
+        reader = join(writer, timeout=20, target="cpu")
+        for value in (1, 2, 3):
+            frame = filled(writer, value)
+            inside = frame.crop(0, 0, 8, 8)
+            with pytest.raises(CopyRequiredError):
+                writer.send(inside)
+            del inside
+            frame.meta.pts = value
+            writer.send(frame)
+            assert frame.closed
+            del frame
+            got = reader.read()
+            assert (got.context.node, got.pts, value_of(got), got.readonly) == (
+                "cpu", value, value, True,
+            )  # fmt: skip
+            del got
+        writer.send(filled(writer, 4))
+        array = reader.read().planes[0].native
+        writer.serve()
+        assert writer.statistics.readers[0].held == 1
+        del array
+        assert served(writer, lambda: writer.statistics.readers[0].held == 0)
+        reader.close()

@@ -14,7 +14,7 @@ import samebytes
 from samebytes_dma import is_dma_buf
 from samebytes_ipc import RingReader, RingWriter
 
-from .both_ends import ring, sent, served, started, value_of
+from .both_ends import join, ring, sent, served, started, value_of
 
 DEVICES = {"udmabuf": Path("/dev/udmabuf"), "heap": Path("/dev/dma_heap/system")}
 
@@ -46,6 +46,21 @@ def test_slots_come_round_again(memory: str) -> None:
             files.add(file_of(frame))
             del frame
         assert 1 <= len(files) <= 3
+
+
+def test_arrays_at_once(memory: str) -> None:
+    """The access begins in acquire(), and ends in send(); a reader has one of its own."""
+    with ring(0, memory=memory, slots=3) as (writer,):
+        reader = join(writer, timeout=20, target="cpu")
+        for number in range(1, 9):
+            frame = writer.acquire(target="cpu")
+            frame.planes[0].native[...] = number
+            writer.send(frame)
+            assert frame.closed
+            got = reader.read()
+            assert (got.context.node, got.readonly, value_of(got)) == ("cpu", True, number)
+            del frame, got
+        reader.close()
 
 
 def test_it_says_that_readers_can_write(memory: str) -> None:

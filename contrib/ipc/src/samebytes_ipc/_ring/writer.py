@@ -177,7 +177,7 @@ class RingWriter(Storage.Uncopied):
 
         Args:
             item: it is complete: mappings for writing are flushed or closed. Arrays that
-                acquire(target="cpu") gave become read-only.
+                acquire(target="cpu") gave become read-only; of DMA-BUFs, their frame is closed.
             copy: allow that copy, and tensors of results to be written into the packet. Copies
                 are counted in `samebytes.stats()`.
             timeout: seconds to wait for a slot, instead of the ring's.
@@ -200,10 +200,12 @@ class RingWriter(Storage.Uncopied):
             return self._deliver(item, slot, meta_of(item), copy, None)
         slot = self._pool.slot_of(item)
         if slot is not None:
-            if item.parent is not None and not is_dma(item):  # an access to a DMA-BUF, which ends
-                item.__exit__(None, None, None)
-                item = item.parent
-            return self._deliver(item, slot, meta_of(item), copy, None)
+            if is_dma(item):
+                return self._deliver(item, slot, meta_of(item), copy, None)
+            item.flush()  # an access to a DMA-BUF, which ends when that was accepted
+            number = self._deliver(item.parent, slot, meta_of(item), copy, None)
+            item.close()
+            return number
         if not isinstance(item, Tensor | Frame):
             raise UnsupportedObjectError(
                 f"a ring sends tensors and frames of samebytes, not a {type(item).__name__}: wrap "
