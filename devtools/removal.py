@@ -20,7 +20,9 @@ from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
 BACKENDS = tuple(d for d in DISTRIBUTIONS if "/" in d.folder and d != SOFTDEVICES)
 
-_ALWAYS = ("sdk/tests/cli", "sdk/tests/plugins", "sdk/tests/core/test_routing")
+# The core's tests of what is installed. Its others make up the plugins and routes that they ask.
+_PLUGINS = ("discovery", "installed", "installing", "requirements", "signal_handlers", "words")
+_ALWAYS = ("sdk/tests/cli", *(f"sdk/tests/plugins/test_{name}.py" for name in _PLUGINS))
 # The rest of the suites is about memory, and the same whoever else is installed; that a plugin
 # declares without importing its framework shows where it is alone.
 _TELLING = (
@@ -70,15 +72,13 @@ def dependents(removed: Distribution) -> list[Distribution]:
 def telling_tests(removed: Distribution) -> list[str]:
     """The files and folders of the tests that could notice.
 
-    They are those of plugins, routes and the command, all files that name the removed one, those
-    of a backend that is tested alone with it, and of every distribution's conformance what asks
-    plugins and routes. Distributions that join it to others have nothing to do without it, and
-    those that depend on it are removed with it.
+    They are those of installed plugins and the command, what names the removed one or is tested
+    alone with it, and of every conformance what asks plugins and routes. Distributions that join it
+    to others have nothing to do without it, and those that depend on it are removed with it.
     """
     gone = [removed, *dependents(removed)]
     module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
-    core = sorted((ROOT / "sdk/tests/core").glob("test_routing*.py"))
-    paths = [*_ALWAYS[:2], *(str(path.relative_to(ROOT)) for path in core)]
+    paths = list(_ALWAYS)
     for distribution in DISTRIBUTIONS:
         with_it = removed.name in distribution.alone_with
         if distribution in gone or (with_it and distribution not in BACKENDS):
