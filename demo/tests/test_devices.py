@@ -67,6 +67,7 @@ def test_padded_rows_need_no_copy_either(device: str, transcode: Transcode, tmp_
     assert report["verified"]["copied_bytes"] == expected["verified"]["copied_bytes"] == 0
 
 
+@pytest.mark.together
 def test_the_comparison_does_not_mislead(device: str, clip: Path, tmp_path: Path) -> None:
     """A software device works on the CPU, and the code by hand is for the CPU plugin."""
     report = demo(tmp_path, clip, device, "--frames", "3", compare=True)
