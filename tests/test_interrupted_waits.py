@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C ends every wait of an element for a peer, at once, and is what the program gets."""
+"""Ctrl-C, and a task that is cancelled, end every wait of an element for a peer, at once."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -170,6 +171,54 @@ def test_ctrl_c_while_a_pipe_has_no_other_end(wait: str, threads: int, tmp_path:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     interrupted(made(PIPES[wait], fifo), threads)
+    # For a thread that is still in open().
+    os.close(os.open(fifo, os.O_RDWR))
+
+
+def cancelled(items: list[Any], seconds: float) -> None:
+    """A task that starts a pipeline is cancelled, which ends the start and its threads."""
+    before = set(threading.enumerate())
+
+    async def start() -> None:
+        async with await el.Pipeline(*items).start_async() as out:
+            async for _ in out:
+                pass
+
+    async def start_and_cancel() -> None:
+        task = asyncio.create_task(start())
+        await asyncio.sleep(seconds)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=LONG / 2)
+        assert done, "it still waits"
+        assert task.cancelled()
+
+    asyncio.run(start_and_cancel())
+    left = set(threading.enumerate()) - before
+    assert all(one.name.endswith(" waits") for one in left), left
+
+
+SOON = pytest.mark.parametrize("seconds", [0.0, 0.2], ids=["at once", "while it waits"])
+"""When a task is cancelled: what it opens may not have begun to wait."""
+
+
+@SOON
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("wait", WAITS)
+def test_a_task_is_cancelled_while_a_peer_is_waited_for(
+    wait: str, peer: str, seconds: float
+) -> None:
+    with PEERS[peer]() as port:
+        cancelled(made(WAITS[wait], port), seconds)
+
+
+@SOON
+@pytest.mark.parametrize("wait", PIPES)
+def test_a_task_is_cancelled_while_a_pipe_has_no_other_end(
+    wait: str, seconds: float, tmp_path: Path
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    cancelled(made(PIPES[wait], fifo), seconds)
     # For a thread that is still in open().
     os.close(os.open(fifo, os.O_RDWR))
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import threading
@@ -20,8 +21,10 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ElementError
+from samebytes.plugins import Aside
 from samebytes_ffmpeg import FFmpegSink
 from samebytes_ffmpeg._elements import _peer
+from samebytes_ffmpeg._elements._file import OneFile
 from samebytes_ffmpeg._elements._peer import Peer
 
 SOON = 10.0
@@ -185,3 +188,15 @@ def test_nobody_listens() -> None:
 def test_a_container_that_connects_itself_has_no_peer() -> None:
     with av.open("rtsp://127.0.0.1/x", "w", format="rtsp") as container:
         assert not Peer.needed(container)
+
+
+def test_an_interrupt_that_comes_before_the_wait_ends_it(tmp_path: Path) -> None:
+    """A pipeline that stops asks once, where a sink may have just begun to open a file."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    file = OneFile(str(fifo), "mpegts", {}, "ffmpeg.sink")
+    file.interrupt()
+    with pytest.raises(Aside.GivenUpError):
+        file.open()
+    os.close(os.open(fifo, os.O_RDWR))  # for the thread that is still in open()
+    file.close(remove=False, failed=True, stopping=True)

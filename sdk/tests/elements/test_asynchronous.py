@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -257,6 +260,59 @@ def test_what_opens_ends_when_its_task_is_cancelled(
         assert not thread.is_alive()
     gc.collect()
     assert not caplog.records
+
+
+class Waits(el.Sink):
+    """Waits in one of its methods until `go_on` is set."""
+
+    takes = el.Image()
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self._where, self._waits = where, threading.Event()
+        self.go_on = threading.Event()
+
+    def open(self, context: Any) -> None:
+        self._wait("open")
+
+    def write(self, picture: Any) -> None: ...
+
+    def close(self) -> None:
+        self._wait("close")
+
+    def _wait(self, where: str) -> None:
+        if where == self._where:
+            self._waits.set()
+            assert self.go_on.wait(20), "the signal's handler was not called"
+
+    def send_signal(self) -> None:
+        """Send it once the element waits, and the event loop sleeps or will."""
+        self._waits.wait(20)
+        time.sleep(0.1)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+
+@pytest.mark.usefixtures("default_signals")
+@pytest.mark.parametrize("where", ["open", "close"])
+def test_a_signal_that_another_thread_gets_is_handled_while_an_element_waits(where: str) -> None:
+    """As one that comes just before the event loop sleeps, it does not end that sleep."""
+    sink = Waits(where)
+
+    async def run() -> None:
+        async with await el.Pipeline(numbers(count=2), sink).start_async() as out:
+            async for _ in out:
+                pass
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: sink.go_on.set())
+    other = threading.Thread(target=sink.send_signal)  # before the mask, which threads inherit
+    other.start()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    try:
+        asyncio.run(run())
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGUSR1})
+        other.join()
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_a_start_in_a_thread_gives_the_frames_and_raises_the_errors() -> None:

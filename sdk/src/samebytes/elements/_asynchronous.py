@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 
+from .._aside import LOOK
 from ._run import Run
 
 __all__ = ["in_a_thread", "opened"]
@@ -49,6 +50,10 @@ async def in_a_thread(stop: Callable[[], object]) -> None:
 
     It is called in any case. The threads of asyncio.to_thread() may all be busy, and who is
     cancelled while a call waits for one withdraws it; here the thread goes on.
+
+    The event loop wakes now and then meanwhile. A signal that comes just before it sleeps, or that
+    Linux gives to another thread, does not end that sleep: Ctrl-C would be put off until the call
+    has returned, as by a time-out of what connects.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
@@ -76,7 +81,9 @@ async def in_a_thread(stop: Callable[[], object]) -> None:
     )
     thread.start()
     try:
+        while not done.done():
+            await asyncio.wait([done], timeout=LOOK)
         await done
     finally:
-        if done.done() and not done.cancelled():
+        if not done.cancel() and not done.cancelled():
             thread.join()  # it has said so, and ends

@@ -242,7 +242,11 @@ class Element:
         """Give back what `open` and `negotiate` made; also called after they failed."""
 
     def interrupt(self) -> None:
-        """Let a call that waits return soon: the pipeline stops. Called from another thread."""
+        """Let a call that waits return soon: the pipeline stops. Called from another thread.
+
+        It may come before the call waits, and while `open` or `negotiate` does: what it is to end
+        must be known to it by then. While they run, it is called again and again.
+        """
 
     def end_of_stream(self, stream: int) -> Iterable[Frame] | None:
         """The frames left to give when a stream has ended, if the element kept some of them back.

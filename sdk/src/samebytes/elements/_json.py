@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -20,6 +22,9 @@ from ._parameters import Doc
 from ._per_stream import StreamName, stream_of
 
 __all__ = ["JsonSink"]
+
+_NAP = 0.02
+"""Seconds between two looks at whether a pipe has a reader."""
 
 _entering = Lock()
 _written: WeakKeyDictionary[IO[str], tuple[os.stat_result, bool]] = WeakKeyDictionary()
@@ -46,9 +51,12 @@ class JsonSink(Sink):
     add_empty_results: Annotated[bool, Doc("a line also for frames without results")] = False
     takes = Media()
 
+    _stopping = False
+
     def open(self, context: Any) -> None:
         """Open the file; of several, each when the first frame of its stream comes."""
         self._name = StreamName(str(self.path))
+        self._stopping = False
         self._files: dict[int, IO[str]] = {}
         if not self._name.varies:
             self._file_of(0)
@@ -64,6 +72,10 @@ class JsonSink(Sink):
         if line:
             file.write(line + "\n")
             file.flush()
+
+    def interrupt(self) -> None:
+        """Wait no longer for the reader of a pipe."""
+        self._stopping = True
 
     def close(self) -> None:
         """Close the files."""
@@ -83,7 +95,9 @@ class JsonSink(Sink):
     def _opened(self, path: Path) -> IO[str]:
         # Emptied only when it is known which file this is, and that nobody else writes it. No lock
         # is held meanwhile: a pipe waits here for its reader.
-        file: IO[str] = path.open("a", encoding="utf-8")
+        file: IO[str] = open(  # noqa: SIM115 - closed by close(); Path's has no opener
+            path, "a", encoding="utf-8", opener=self._with_its_reader
+        )
         try:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode):  # a device or a pipe has as many users as it likes
@@ -100,6 +114,28 @@ class JsonSink(Sink):
             file.close()
             raise
         return file
+
+    def _with_its_reader(self, path: str, flags: int) -> int:
+        """Open a file; a pipe once it has a reader, unless interrupt() comes before that.
+
+        The system's own wait for the reader ends by a signal alone, and in the main thread.
+        """
+        if not Path(path).is_fifo():
+            return os.open(path, flags, 0o666)
+        while not self._stopping:
+            try:
+                number = os.open(path, flags | os.O_NONBLOCK)
+            except OSError as error:
+                if error.errno != errno.ENXIO:
+                    raise
+                time.sleep(_NAP)
+                continue
+            os.set_blocking(number, True)
+            return number
+        raise ElementError(
+            self.name, f"it was interrupted before anybody read {path}",
+            parameters=self.changed_parameters,
+        )  # fmt: skip
 
 
 def _entered(file: IO[str], status: os.stat_result, append: bool) -> bool:

@@ -48,6 +48,7 @@ class OneFile:
         self._url = url if self._path is None else str(self._path)
         self._format, self._options, self._name = format_, options, name
         self._aside: Aside | None = None
+        self._interrupted = False
         self._pipe: IO[bytes] | None = None
         self._use: Use | None = None
         self._woken = 0.0
@@ -70,6 +71,8 @@ class OneFile:
         if path is None or pipe:
             named = f"samebytes {self._name} waits"
             self._aside = Aside(named, wake=self._end_wait, leave=self._leave)
+            if self._interrupted:  # before there was a wait to end
+                self._aside.interrupt()
         try:
             if pipe:
                 self.waiting(self._open_pipe)
@@ -92,6 +95,7 @@ class OneFile:
 
     def interrupt(self) -> None:
         """Give up on a peer that takes no data."""
+        self._interrupted = True
         if self._aside is not None:
             self._aside.interrupt()
 

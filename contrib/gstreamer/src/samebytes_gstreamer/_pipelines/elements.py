@@ -75,11 +75,13 @@ class SourceElement(el.Source):
 
     def open(self, context: Context | None) -> None:
         """Make the pipeline and play it."""
+        # Before it plays, which may wait for a peer: interrupt() needs it.
         self._source = GStreamerSource(
             self.pipeline, name=self.appsink or None, timeout=self.timeout,
             max_buffers=self.max_buffers, sync=self.sync, access=self.access or "r",
             formats=self.wanted_formats,
-        ).__enter__()  # fmt: skip
+        )  # fmt: skip
+        self._source.__enter__()
         self._timeline = el.Timeline(live=self.live)
         self._released_soon = self.access is None and self.wanted_access != "r"
 

@@ -150,6 +150,17 @@ def _serve(ring: weakref.ref[RingWriter]) -> None:
             time.sleep(_PAUSE)
 
 
+class _LateReader(RingReader):
+    """A reader that can be interrupted from the moment when it begins to wait for a writer."""
+
+    def _begin(self, address: Any) -> None:
+        """Nothing yet: begin() does it."""
+
+    def begin(self, address: Any) -> None:
+        """Wait for the writer."""
+        super()._begin(address)
+
+
 class RingSource(el.Source):
     """Frames of another process, as `RingReader` reads them.
 
@@ -194,10 +205,11 @@ class RingSource(el.Source):
     def open(self, context: Context | None) -> None:
         """Wait for the writer."""
         self._timelines = defaultdict(lambda: el.Timeline(live=self.live))
-        self._ring = RingReader(
+        ring = self._ring = _LateReader(
             self.address, frames=self.frames or None, timeout=self.timeout, live=self.live,
             spin=self.spin,
         )  # fmt: skip
+        ring.begin(self.address)
 
     def read(self) -> Any:
         """The next frame; None at the end of the stream, and after interrupt().

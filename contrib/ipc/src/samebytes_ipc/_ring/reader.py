@@ -122,7 +122,11 @@ class RingReader(Storage.Uncopied):
         self._stopped = self._ended = False
         self._received = self._missed = self._writers = 0
         self._connection: Connection | None = None
-        deadline = deadline_of(timeout)
+        self._begin(address)
+
+    def _begin(self, address: Address | socket.socket) -> None:
+        """Join the ring, or wait for a writer to join."""
+        deadline = deadline_of(self.timeout)
         try:
             if isinstance(address, socket.socket):
                 check(address)
