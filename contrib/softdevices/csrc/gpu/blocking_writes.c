@@ -2,7 +2,9 @@
 /* A blocking write returns when its data was copied out of the program's memory; the runtime's
  * returns before the data is where it was written to. Every other queue or API then reads old
  * bytes, about every fourth time. Drivers of GPUs end the write first, and OpenVINO relies on it.
- * So the write is awaited here.
+ * So the write is awaited
+ * here, and not by clFinish: in a queue out of order other commands may wait for something that
+ * this thread does later.
  *
  * SOFTGPU_QUIRK_EARLY_WRITES=1 leaves the runtime as it is, so that a test can show that a program
  * waits where it has to. */
@@ -11,6 +13,7 @@
 
 #include "hooks.h"
 #include "trace.h"
+#include "waits.h"
 
 static bool early_writes;
 
@@ -18,21 +21,6 @@ void softgpu_blocking_writes_init(void)
 {
     const char *wish = getenv("SOFTGPU_QUIRK_EARLY_WRITES");
     early_writes = wish && strcmp(wish, "1") == 0;
-}
-
-/* Waits for the write just enqueued, whose event is `own`, and hands the event to the program if
- * it wants it. It is not clFinish: in a queue out of order other commands may wait for something
- * that this thread does later. */
-static cl_int await(cl_int result, cl_event own, cl_event *event)
-{
-    if (result != CL_SUCCESS)
-        return result;
-    result = softgpu_below.clWaitForEvents(1, &own);
-    if (event)
-        *event = own;
-    else
-        softgpu_below.clReleaseEvent(own);
-    return result;
 }
 
 cl_int CL_API_CALL softgpu_write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -47,9 +35,9 @@ cl_int CL_API_CALL softgpu_write_buffer(cl_command_queue queue, cl_mem buffer, c
     if (!blocking || early_writes)
         return softgpu_below.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, source,
                                                   waits, wait_list, event);
-    result = softgpu_below.clEnqueueWriteBuffer(queue, buffer, CL_TRUE, offset, size, source,
+    result = softgpu_below.clEnqueueWriteBuffer(queue, buffer, CL_FALSE, offset, size, source,
                                                 waits, wait_list, &own);
-    return await(result, own, event);
+    return softgpu_await(result, own, event);
 }
 
 cl_int CL_API_CALL softgpu_write_buffer_rect(cl_command_queue queue, cl_mem buffer,
@@ -68,9 +56,9 @@ cl_int CL_API_CALL softgpu_write_buffer_rect(cl_command_queue queue, cl_mem buff
             queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row_pitch,
             buffer_slice_pitch, host_row_pitch, host_slice_pitch, source, waits, wait_list, event);
     result = softgpu_below.clEnqueueWriteBufferRect(
-        queue, buffer, CL_TRUE, buffer_origin, host_origin, region, buffer_row_pitch,
+        queue, buffer, CL_FALSE, buffer_origin, host_origin, region, buffer_row_pitch,
         buffer_slice_pitch, host_row_pitch, host_slice_pitch, source, waits, wait_list, &own);
-    return await(result, own, event);
+    return softgpu_await(result, own, event);
 }
 
 cl_int CL_API_CALL softgpu_write_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
@@ -84,7 +72,7 @@ cl_int CL_API_CALL softgpu_write_image(cl_command_queue queue, cl_mem image, cl_
     if (!blocking || early_writes)
         return softgpu_below.clEnqueueWriteImage(queue, image, blocking, origin, region, row_pitch,
                                                  slice_pitch, source, waits, wait_list, event);
-    result = softgpu_below.clEnqueueWriteImage(queue, image, CL_TRUE, origin, region, row_pitch,
+    result = softgpu_below.clEnqueueWriteImage(queue, image, CL_FALSE, origin, region, row_pitch,
                                                slice_pitch, source, waits, wait_list, &own);
-    return await(result, own, event);
+    return softgpu_await(result, own, event);
 }

@@ -15,6 +15,7 @@
 
 #include "handle_map.h"
 #include "hooks.h"
+#include "waits.h"
 
 enum { MOST_WAITS = 8, FIRST_ROOM = 16 };
 
@@ -227,7 +228,7 @@ cl_int CL_API_CALL softgpu_enqueue_barrier(cl_command_queue queue, cl_uint waits
 
 cl_int CL_API_CALL softgpu_finish(cl_command_queue queue)
 {
-    cl_int result = softgpu_below.clFinish(queue);
+    cl_int result = softgpu_await_queue(queue);
 
     /* Another thread may have enqueued more by now. */
     if (result == CL_SUCCESS)
@@ -243,6 +244,7 @@ cl_int CL_API_CALL softgpu_release_queue(cl_command_queue queue)
     if (softgpu_below.clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof references,
                                             &references, NULL) == CL_SUCCESS &&
         references == 1) {
+        softgpu_let_queue_end(queue);
         pthread_mutex_lock(&lock);
         kernels = softgpu_map_take(&queues, queue);
         if (kernels)

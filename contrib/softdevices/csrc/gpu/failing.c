@@ -32,19 +32,20 @@ static bool fails(const char *function, cl_int *error)
     {                                                                                              \
         return fails(#name, error) ? NULL : behind.name arguments;                                 \
     }
-/* Those of extensions, which programs ask for by name. */
+/* Those of extensions, which programs ask for by name, several threads at once. */
+#define ASKED(name) __atomic_load_n(&behind_##name, __ATOMIC_ACQUIRE)
 #define EXTENSION_STATUS(name, parameters, arguments)                                              \
     static cl_int(CL_API_CALL *behind_##name) parameters;                                          \
     static cl_int CL_API_CALL failing_##name parameters                                            \
     {                                                                                              \
         cl_int error;                                                                              \
-        return fails(#name, &error) ? error : behind_##name arguments;                             \
+        return fails(#name, &error) ? error : ASKED(name) arguments;                               \
     }
 #define EXTENSION_MAKER(type, name, parameters, arguments)                                         \
     static type(CL_API_CALL *behind_##name) parameters;                                            \
     static type CL_API_CALL failing_##name parameters                                              \
     {                                                                                              \
-        return fails(#name, error) ? NULL : behind_##name arguments;                               \
+        return fails(#name, error) ? NULL : ASKED(name) arguments;                                 \
     }
 
 STATUS(clRetainMemObject, (cl_mem object), (object))
@@ -225,7 +226,7 @@ void softgpu_failing_init(cl_icd_dispatch *table, const cl_icd_dispatch *below)
 #define ANSWER(which)                                                                              \
     do {                                                                                           \
         if (strcmp(name, #which) == 0) {                                                           \
-            *(void **)&behind_##which = function;                                                  \
+            __atomic_store_n((void **)&behind_##which, function, __ATOMIC_RELEASE);                \
             return (void *)failing_##which;                                                        \
         }                                                                                          \
     } while (0)

@@ -79,6 +79,40 @@ cl_int CL_API_CALL softgpu_create_kernels_in_program(cl_program program, cl_uint
 cl_kernel CL_API_CALL softgpu_clone_kernel(cl_kernel source, cl_int *error);
 cl_int CL_API_CALL softgpu_release_kernel(cl_kernel kernel);
 
+/* blocking_commands.c: blocking commands that wait as all do here. */
+cl_int CL_API_CALL softgpu_read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                       size_t offset, size_t size, void *target, cl_uint waits,
+                                       const cl_event *wait_list, cl_event *event);
+cl_int CL_API_CALL softgpu_read_buffer_rect(cl_command_queue queue, cl_mem buffer,
+                                            cl_bool blocking, const size_t *buffer_origin,
+                                            const size_t *host_origin, const size_t *region,
+                                            size_t buffer_row_pitch, size_t buffer_slice_pitch,
+                                            size_t host_row_pitch, size_t host_slice_pitch,
+                                            void *target, cl_uint waits,
+                                            const cl_event *wait_list, cl_event *event);
+cl_int CL_API_CALL softgpu_read_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                      const size_t *origin, const size_t *region, size_t row_pitch,
+                                      size_t slice_pitch, void *target, cl_uint waits,
+                                      const cl_event *wait_list, cl_event *event);
+void *CL_API_CALL softgpu_map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                     cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
+                                     const cl_event *wait_list, cl_event *event, cl_int *error);
+void *CL_API_CALL softgpu_map_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                    cl_map_flags flags, const size_t *origin,
+                                    const size_t *region, size_t *row_pitch, size_t *slice_pitch,
+                                    cl_uint waits, const cl_event *wait_list, cl_event *event,
+                                    cl_int *error);
+cl_int CL_API_CALL softgpu_svm_memcpy(cl_command_queue queue, cl_bool blocking, void *target,
+                                      const void *source, size_t size, cl_uint waits,
+                                      const cl_event *wait_list, cl_event *event);
+cl_int CL_API_CALL softgpu_svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags,
+                                   void *memory, size_t size, cl_uint waits,
+                                   const cl_event *wait_list, cl_event *event);
+
+/* The layer's own version of an extension's function that waits, over the runtime's; other functions
+ * as they are. */
+void *softgpu_blocking_extension(const char *name, void *below);
+
 /* blocking_writes.c: blocking writes end when the data is there. */
 void softgpu_blocking_writes_init(void);
 cl_int CL_API_CALL softgpu_write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
@@ -95,6 +129,9 @@ cl_int CL_API_CALL softgpu_write_image(cl_command_queue queue, cl_mem image, cl_
                                        const size_t *origin, const size_t *region,
                                        size_t row_pitch, size_t slice_pitch, const void *source,
                                        cl_uint waits, const cl_event *wait_list, cl_event *event);
+
+/* waits.c: threads that wait sleep meanwhile. */
+cl_int CL_API_CALL softgpu_wait_for_events(cl_uint count, const cl_event *events);
 
 /* event_order.c: the event of a kernel comes after the kernels before it. */
 cl_int CL_API_CALL softgpu_enqueue_kernel(cl_command_queue queue, cl_kernel kernel,

@@ -71,19 +71,23 @@ static void *extension_function(const char *name)
 
 static void *CL_API_CALL get_extension_function(const char *name)
 {
-    void *ours = extension_function(name);
+    void *found = extension_function(name);
 
-    return softgpu_failing_extension(
-        name, ours ? ours : softgpu_below.clGetExtensionFunctionAddress(name));
+    if (!found)
+        found =
+            softgpu_blocking_extension(name, softgpu_below.clGetExtensionFunctionAddress(name));
+    return softgpu_failing_extension(name, found);
 }
 
 static void *CL_API_CALL get_extension_function_for_platform(cl_platform_id platform,
                                                              const char *name)
 {
-    void *ours = extension_function(name);
+    void *found = extension_function(name);
 
-    return softgpu_failing_extension(
-        name, ours ? ours : softgpu_below.clGetExtensionFunctionAddressForPlatform(platform, name));
+    if (!found)
+        found = softgpu_blocking_extension(
+            name, softgpu_below.clGetExtensionFunctionAddressForPlatform(platform, name));
+    return softgpu_failing_extension(name, found);
 }
 
 /* What stays NULL in the table goes straight to the functions below. */
@@ -107,8 +111,16 @@ static void fill_hooks(void)
     hooks.clReleaseKernel = softgpu_release_kernel;
     hooks.clEnqueueNDRangeKernel = softgpu_enqueue_kernel;
     hooks.clEnqueueBarrierWithWaitList = softgpu_enqueue_barrier;
+    hooks.clWaitForEvents = softgpu_wait_for_events;
     hooks.clFinish = softgpu_finish;
     hooks.clReleaseCommandQueue = softgpu_release_queue;
+    hooks.clEnqueueReadBuffer = softgpu_read_buffer;
+    hooks.clEnqueueReadBufferRect = softgpu_read_buffer_rect;
+    hooks.clEnqueueReadImage = softgpu_read_image;
+    hooks.clEnqueueMapBuffer = softgpu_map_buffer;
+    hooks.clEnqueueMapImage = softgpu_map_image;
+    hooks.clEnqueueSVMMemcpy = softgpu_svm_memcpy;
+    hooks.clEnqueueSVMMap = softgpu_svm_map;
     hooks.clEnqueueWriteBuffer = softgpu_write_buffer;
     hooks.clEnqueueWriteBufferRect = softgpu_write_buffer_rect;
     hooks.clEnqueueWriteImage = softgpu_write_image;

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layer's C code over a runtime and loaders made for the tests, partly under sanitizers."""
+"""The layer's C code, mostly over a runtime and loaders made for the tests, under sanitizers."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -59,6 +60,25 @@ def test_the_layer_is_clean(tmp_path: Path, sanitizers: str) -> None:
         timeout=120,
         check=False,
     )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.usefixtures("device")
+def test_two_threads_wait_in_all_ways(tmp_path: Path) -> None:
+    """Over the real runtime, whose own waits soon stand still then."""
+    program = str(tmp_path / "waits_in_threads")
+    source = str(HERE / "native" / "waits_in_threads.c")
+    flags = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    # The loader needs libraries that are preloaded when the program runs.
+    link = ["-l:libOpenCL.so.1", "-Wl,--unresolved-symbols=ignore-in-shared-libs"]
+    subprocess.run(
+        ["gcc", *flags, source, "-o", program, *link],
+        env={**os.environ, "LIBRARY_PATH": os.environ["LD_LIBRARY_PATH"]},
+        check=True,
+        timeout=120,
+    )
+    done = subprocess.run([program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 

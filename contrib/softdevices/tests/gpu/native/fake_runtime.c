@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake_runtime.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../../csrc/gpu/hooks.h"
 #include "../../../csrc/gpu/va_constants.h"
@@ -154,11 +157,17 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
 static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint waits, const cl_event *wait_list,
                                  cl_event *event)
 {
+    cl_int error = CL_SUCCESS;
+
     (void)queue;
     (void)waits;
     (void)wait_list;
-    (void)event;
-    return CL_SUCCESS;
+    if (event) {
+        *event = (cl_event)make(&error);
+        if (*event)
+            ((struct object *)*event)->program = &ended;
+    }
+    return error;
 }
 
 static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *error)
@@ -228,7 +237,13 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
                                          void *value, size_t *size_ret)
 {
     cl_int status = ((struct object *)event)->program == &ended ? CL_COMPLETE : CL_RUNNING;
+    cl_command_queue queue = (cl_command_queue)&ended;
+    cl_context context = ((struct object *)event)->user;
 
+    if (name == CL_EVENT_COMMAND_QUEUE)
+        return softgpu_answer(&queue, sizeof queue, size, value, size_ret);
+    if (name == CL_EVENT_CONTEXT)
+        return softgpu_answer(&context, sizeof context, size, value, size_ret);
     CHECK(name == CL_EVENT_COMMAND_EXECUTION_STATUS);
     return softgpu_answer(&status, sizeof status, size, value, size_ret);
 }
@@ -276,10 +291,177 @@ static cl_int CL_API_CALL enqueue_barrier(cl_command_queue queue, cl_uint waits,
     return marker(queue, waits, wait_list, event);
 }
 
-static cl_int CL_API_CALL finish(cl_command_queue queue)
+/* Waits. The runtime's stand still if two threads are in them, so here that is an error. */
+static atomic_uint waiting;
+atomic_uint slept;
+
+static cl_int CL_API_CALL flush(cl_command_queue queue)
 {
     (void)queue;
     return CL_SUCCESS;
+}
+
+static void wait_here(void)
+{
+    CHECK(atomic_fetch_add(&waiting, 1) == 0);
+    usleep(100);
+    atomic_fetch_sub(&waiting, 1);
+}
+
+static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *events)
+{
+    CHECK(count && events);
+    wait_here();
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL finish(cl_command_queue queue)
+{
+    (void)queue;
+    wait_here();
+    return CL_SUCCESS;
+}
+
+cl_int CL_API_CALL blocking_free(cl_context context, void *memory)
+{
+    (void)context;
+    (void)memory;
+    wait_here();
+    return CL_SUCCESS;
+}
+
+struct call {
+    cl_event event;
+    void(CL_CALLBACK *function)(cl_event, cl_int, void *);
+    void *user;
+};
+
+static void *call_back(void *argument)
+{
+    struct call call = *(struct call *)argument;
+
+    free(argument);
+    usleep(100);
+    atomic_fetch_add(&slept, 1);
+    call.function(call.event, ((struct object *)call.event)->flags ? -5 : CL_COMPLETE, call.user);
+    return NULL;
+}
+
+static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int status,
+                                             void(CL_CALLBACK *function)(cl_event, cl_int, void *),
+                                             void *user)
+{
+    struct call *call = malloc(sizeof *call);
+    pthread_t thread;
+
+    CHECK(call && status == CL_COMPLETE);
+    if (callbacks_fail) {
+        free(call);
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    *call = (struct call){event, function, user};
+    CHECK(pthread_create(&thread, NULL, call_back, call) == 0);
+    CHECK(pthread_detach(thread) == 0);
+    return CL_SUCCESS;
+}
+
+static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                      size_t offset, size_t size, void *target, cl_uint waits,
+                                      const cl_event *wait_list, cl_event *event)
+{
+    (void)buffer;
+    (void)offset;
+    (void)size;
+    (void)target;
+    CHECK(!blocking && event);
+    return marker(queue, waits, wait_list, event);
+}
+
+static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                       size_t offset, size_t size, const void *source,
+                                       cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    return read_buffer(queue, buffer, blocking, offset, size, (void *)source, waits, wait_list,
+                       event);
+}
+
+static cl_int CL_API_CALL read_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                    const size_t *buffer_origin, const size_t *host_origin,
+                                    const size_t *region, size_t buffer_row, size_t buffer_slice,
+                                    size_t host_row, size_t host_slice, void *target,
+                                    cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    CHECK(!buffer_origin && !host_origin && !region);
+    return read_buffer(queue, buffer, blocking, buffer_row + buffer_slice, host_row + host_slice,
+                       target, waits, wait_list, event);
+}
+
+static cl_int CL_API_CALL write_rect(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                     const size_t *buffer_origin, const size_t *host_origin,
+                                     const size_t *region, size_t buffer_row, size_t buffer_slice,
+                                     size_t host_row, size_t host_slice, const void *source,
+                                     cl_uint waits, const cl_event *wait_list, cl_event *event)
+{
+    return read_rect(queue, buffer, blocking, buffer_origin, host_origin, region, buffer_row,
+                     buffer_slice, host_row, host_slice, (void *)source, waits, wait_list, event);
+}
+
+static cl_int CL_API_CALL read_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                     const size_t *origin, const size_t *region, size_t row,
+                                     size_t slice, void *target, cl_uint waits,
+                                     const cl_event *wait_list, cl_event *event)
+{
+    CHECK(!origin && !region);
+    return read_buffer(queue, image, blocking, row, slice, target, waits, wait_list, event);
+}
+
+static cl_int CL_API_CALL write_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                      const size_t *origin, const size_t *region, size_t row,
+                                      size_t slice, const void *source, cl_uint waits,
+                                      const cl_event *wait_list, cl_event *event)
+{
+    return read_image(queue, image, blocking, origin, region, row, slice, (void *)source, waits,
+                      wait_list, event);
+}
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+                                    cl_map_flags flags, size_t offset, size_t size, cl_uint waits,
+                                    const cl_event *wait_list, cl_event *event, cl_int *error)
+{
+    softgpu_set_error(error, read_buffer(queue, buffer, blocking, offset + flags, size, NULL,
+                                         waits, wait_list, event));
+    return *event ? &ended : NULL;
+}
+
+static void *CL_API_CALL map_image(cl_command_queue queue, cl_mem image, cl_bool blocking,
+                                   cl_map_flags flags, const size_t *origin, const size_t *region,
+                                   size_t *row, size_t *slice, cl_uint waits,
+                                   const cl_event *wait_list, cl_event *event, cl_int *error)
+{
+    CHECK(!origin && !region && !row && !slice);
+    return map_buffer(queue, image, blocking, flags, 0, 0, waits, wait_list, event, error);
+}
+
+cl_int CL_API_CALL svm_memcpy(cl_command_queue queue, cl_bool blocking, void *target,
+                              const void *source, size_t size, cl_uint waits,
+                              const cl_event *wait_list, cl_event *event)
+{
+    return write_buffer(queue, target, blocking, 0, size, source, waits, wait_list, event);
+}
+
+static cl_int CL_API_CALL svm_map(cl_command_queue queue, cl_bool blocking, cl_map_flags flags,
+                                  void *memory, size_t size, cl_uint waits,
+                                  const cl_event *wait_list, cl_event *event)
+{
+    return read_buffer(queue, memory, blocking, flags, size, NULL, waits, wait_list, event);
+}
+
+static void *CL_API_CALL get_extension(cl_platform_id platform, const char *name)
+{
+    (void)platform;
+    if (strcmp(name, "clEnqueueMemcpyINTEL") == 0)
+        return (void *)svm_memcpy;
+    return strcmp(name, "clMemBlockingFreeINTEL") == 0 ? (void *)blocking_free : NULL;
 }
 
 const cl_icd_dispatch fake_runtime = {
@@ -307,4 +489,18 @@ const cl_icd_dispatch fake_runtime = {
     .clEnqueueNDRangeKernel = enqueue_kernel,
     .clEnqueueBarrierWithWaitList = enqueue_barrier,
     .clFinish = finish,
+    .clFlush = flush,
+    .clWaitForEvents = wait_for_events,
+    .clSetEventCallback = set_event_callback,
+    .clEnqueueReadBuffer = read_buffer,
+    .clEnqueueReadBufferRect = read_rect,
+    .clEnqueueReadImage = read_image,
+    .clEnqueueWriteBuffer = write_buffer,
+    .clEnqueueWriteBufferRect = write_rect,
+    .clEnqueueWriteImage = write_image,
+    .clEnqueueMapBuffer = map_buffer,
+    .clEnqueueMapImage = map_image,
+    .clEnqueueSVMMemcpy = svm_memcpy,
+    .clEnqueueSVMMap = svm_map,
+    .clGetExtensionFunctionAddressForPlatform = get_extension,
 };

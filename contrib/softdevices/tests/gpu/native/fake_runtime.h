@@ -3,6 +3,8 @@
 #ifndef FAKE_RUNTIME_H
 #define FAKE_RUNTIME_H
 
+#include <stdatomic.h>
+
 #include "../../../csrc/gpu/layer.h"
 
 /* Ends the program, and says where, if something is not right. */
@@ -27,6 +29,9 @@ extern bool callbacks_fail, creation_fails;
 extern struct object ended;
 extern cl_uint last_waits;
 extern cl_event last_wait_list[8];
+
+/* The number of waits that ended by a callback. An event with flags has failed. */
+extern atomic_uint slept;
 
 cl_int CL_API_CALL release_mem(cl_mem handle);
 cl_int CL_API_CALL release_context(cl_context handle);

@@ -18,6 +18,7 @@
 #include "../../../csrc/gpu/host_pointers.h"
 #include "../../../csrc/gpu/shared_memory.h"
 #include "../../../csrc/gpu/va_constants.h"
+#include "../../../csrc/gpu/waits.h"
 #include "fake_libva.h"
 #include "fake_runtime.h"
 
@@ -276,6 +277,92 @@ static void event_order(void)
         release_event(events[i]);
 }
 
+typedef cl_int(CL_API_CALL *memcpy_function)(cl_command_queue, cl_bool, void *, const void *,
+                                             size_t, cl_uint, const cl_event *, cl_event *);
+typedef cl_int(CL_API_CALL *free_function)(cl_context, void *);
+
+/* All that waits, each time with the event asked for and without. */
+static void *wait_for_all(void *argument)
+{
+    struct object queued = {.references = 1, .flags = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE};
+    cl_command_queue queue = (cl_command_queue)&queued;
+    void *copy = layer->clGetExtensionFunctionAddressForPlatform(NULL, "clEnqueueMemcpyINTEL");
+    void *free_usm = layer->clGetExtensionFunctionAddressForPlatform(NULL,
+                                                                     "clMemBlockingFreeINTEL");
+
+    for (int round = 0; round < ROUNDS / 10; round++) {
+        cl_event events[10] = {NULL};
+        cl_event *event = round % 2 ? events : NULL;
+        cl_int error = 1;
+
+#define EVENT (event ? event++ : NULL)
+        CHECK(layer->clEnqueueReadBuffer(queue, NULL, CL_TRUE, 0, 0, NULL, 0, NULL, EVENT) == 0);
+        CHECK(layer->clEnqueueWriteBuffer(queue, NULL, CL_TRUE, 0, 0, NULL, 0, NULL, EVENT) == 0);
+        CHECK(layer->clEnqueueReadBufferRect(queue, NULL, CL_TRUE, NULL, NULL, NULL, 0, 0, 0, 0,
+                                             NULL, 0, NULL, EVENT) == 0);
+        CHECK(layer->clEnqueueWriteBufferRect(queue, NULL, CL_TRUE, NULL, NULL, NULL, 0, 0, 0, 0,
+                                              NULL, 0, NULL, EVENT) == 0);
+        CHECK(layer->clEnqueueReadImage(queue, NULL, CL_TRUE, NULL, NULL, 0, 0, NULL, 0, NULL,
+                                        EVENT) == 0);
+        CHECK(layer->clEnqueueWriteImage(queue, NULL, CL_TRUE, NULL, NULL, 0, 0, NULL, 0, NULL,
+                                         EVENT) == 0);
+        CHECK(layer->clEnqueueMapBuffer(queue, NULL, CL_TRUE, 0, 0, 0, 0, NULL, EVENT, &error));
+        CHECK(error == CL_SUCCESS);
+        CHECK(layer->clEnqueueMapImage(queue, NULL, CL_TRUE, 0, NULL, NULL, NULL, NULL, 0, NULL,
+                                       EVENT, NULL));
+        CHECK(layer->clEnqueueSVMMemcpy(queue, CL_TRUE, NULL, NULL, 0, 0, NULL, EVENT) == 0);
+        CHECK(((memcpy_function)copy)(queue, CL_TRUE, NULL, NULL, 0, 0, NULL, EVENT) == 0);
+#undef EVENT
+        CHECK(layer->clEnqueueSVMMap(queue, CL_TRUE, 0, NULL, 0, 0, NULL, NULL) == 0);
+        CHECK(((free_function)free_usm)(NULL, NULL) == CL_SUCCESS);
+        if (round % 2) {
+            CHECK(layer->clWaitForEvents(10, events) == CL_SUCCESS);
+            for (int i = 0; i < 10; i++)
+                release_event(events[i]);
+        }
+        CHECK(layer->clFinish(queue) == CL_SUCCESS);
+    }
+    CHECK(layer->clReleaseCommandQueue(queue) == CL_SUCCESS);
+    return argument;
+}
+
+/* The answers that a thread gets that sleeps, as another one waits in the runtime. */
+static void asleep(void)
+{
+    struct object well = {.references = 1}, failed = {.references = 1, .flags = 1};
+    struct object elsewhere = {.references = 1, .user = &well};
+    cl_event events[] = {(cl_event)&well, (cl_event)&failed, (cl_event)&elsewhere};
+    cl_event own = (cl_event)calloc(1, sizeof well), given = NULL;
+
+    ((struct object *)own)->references = 1;
+    ((struct object *)own)->flags = 1;
+    softgpu_enter_arena();
+    CHECK(layer->clWaitForEvents(1, events) == CL_SUCCESS);
+    CHECK(layer->clWaitForEvents(2, events) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    CHECK(layer->clWaitForEvents(3, events) == CL_INVALID_CONTEXT);
+    CHECK(layer->clWaitForEvents(0, NULL) == CL_INVALID_VALUE);
+    callbacks_fail = true;
+    CHECK(layer->clWaitForEvents(1, events) == CL_OUT_OF_HOST_MEMORY);
+    callbacks_fail = false;
+    /* A command that failed gives no event. */
+    CHECK(softgpu_await(CL_SUCCESS, own, &given) == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    CHECK(!given);
+    softgpu_leave_arena();
+}
+
+static void waits(void)
+{
+    pthread_t running[THREADS];
+
+    asleep();
+    slept = 0;
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&running[i], NULL, wait_for_all, NULL) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(running[i], NULL) == 0);
+    CHECK(slept > 0);
+}
+
 static void *work(void *argument)
 {
     int fd = *(int *)argument;
@@ -331,6 +418,7 @@ int main(void)
     host_pointers();
     kernels();
     event_order();
+    waits();
     threads();
     close(fd);
     return 0;
