@@ -15,7 +15,7 @@ import samebytes
 from samebytes import Frame
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError, LayoutError
 from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
-from samebytes_ipc._ring import received_frames, slots
+from samebytes_ipc._ring import layouts, pool, received_frames, slots
 
 from .both_ends import connect, join, memfds, ring, sent, served, value_of, writer_at
 
@@ -244,3 +244,32 @@ def test_memory_whose_accesses_begin_and_end(monkeypatch: pytest.MonkeyPatch) ->
         del array
         assert served(writer, lambda: writer.statistics.readers[0].held == 0)
         reader.close()
+
+
+def test_the_arrays_of_the_next_frame_are_made_when_one_was_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They use no slot, and are for one frame alone."""
+    made = list[int]()
+
+    def noted(*arguments: Any) -> Any:
+        made.append(1)
+        return layouts.arrays_at(*arguments)
+
+    monkeypatch.setattr(pool, "arrays_at", noted)
+    with ring(slots=2) as (writer, reader):
+        for value in range(1, 8):
+            before = len(made)
+            frame = filled(writer, value)
+            assert len(made) == before + (value == 1)
+            array = frame.native[0]
+            writer.send(frame)
+            assert len(made) == before + 1 + (value == 1)
+            del frame
+            assert value_of(reader.read()) == value
+            assert array.max() == value
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+            del array
+            writer.wait_until_read()
+        assert all(slot.free for slot in writer._pool.own)

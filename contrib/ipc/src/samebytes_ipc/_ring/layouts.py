@@ -155,14 +155,15 @@ class SlotLayout:
         """Of the array of each plane, in the bytes of a slot."""
         return places_of(mapped, self.infos, self.offsets)
 
-    def arrays_over(self, use: SlotBytes, places: Places) -> CpuTensor | Frame[CpuTensor]:
+    def item_of(
+        self, use: SlotBytes, arrays: list[np.ndarray[Any, Any]]
+    ) -> CpuTensor | Frame[CpuTensor]:
         """The frame or tensor of the CPU over the bytes of a slot.
 
         Args:
             use: the bytes; it gets a reference to what is given for it.
-            places: of the arrays, as of `places_in`.
+            arrays: over them.
         """
-        arrays = arrays_at(np.asarray(use), places)
         made: CpuTensor | Frame[CpuTensor]
         if self.one:
             info = self.infos[0]

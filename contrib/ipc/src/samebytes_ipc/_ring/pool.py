@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from samebytes import Frame, Storage, Tensor
 from samebytes.plugins import deferred
 from samebytes_dma import DMAPlane, DMATensor
@@ -19,13 +21,16 @@ from .._errors import RingTimeoutError
 from .._wire.memory import buffer_behind
 from .calls import Calls
 from .items import buffer_of, is_dma
-from .layouts import Places, SlotLayout
+from .layouts import Places, SlotLayout, arrays_at
 from .slots import Slot, SlotBytes, SlotUse, User, allocate, memory_of
 
 if TYPE_CHECKING:
     from samebytes_dma import DMAContext
 
 __all__ = ["Pool"]
+
+
+_Arrays = tuple[SlotBytes, list[np.ndarray[Any, Any]]]
 
 
 class Pool:
@@ -39,7 +44,17 @@ class Pool:
         drops: leave out frames that wait for readers, to get a slot.
     """
 
-    __slots__ = ("_calls", "_drops", "_memory", "_places", "_planes", "_turn", "adopted", "own")
+    __slots__ = (
+        "_calls",
+        "_drops",
+        "_memory",
+        "_places",
+        "_planes",
+        "_ready",
+        "_turn",
+        "adopted",
+        "own",
+    )
 
     def __init__(
         self, calls: Calls, memory: DMAContext, own: list[Slot], adopted: list[Slot], drops: bool
@@ -52,6 +67,7 @@ class Pool:
         # Of the arrays in slots that are mapped; and the number of the first that may be free.
         self._places: Places = []
         self._turn = 0
+        self._ready: _Arrays | None = None
         # Of each slot's memory and kind of frame, until the slot has another one.
         self._planes: dict[int, tuple[int, SlotLayout, tuple[DMAPlane, ...]]] = {}
 
@@ -84,9 +100,9 @@ class Pool:
             self._places = self._places or slot_layout.places_in(kept)
             if slot.mapped is None:
                 self._map(slot, slot_layout)
-            bytes_ = SlotBytes(kept, slot)
+            bytes_, arrays = self._arrays_of(slot, kept)
             slot.used_by(bytes_, self._calls.server.dropped)
-            return slot_layout.arrays_over(bytes_, self._places)
+            return slot_layout.item_of(bytes_, arrays)
         use = SlotUse(buffer, partial(_ended, mine, self._calls.server.dropped), slot)
         known = self._planes.get(slot.number)
         if (
@@ -174,6 +190,7 @@ class Pool:
         self._planes.clear()
         for slot in (*self.own, *self.adopted):
             slot.put(None)
+        self._ready = None  # no slot is mapped now, and so no arrays are made
 
     def _map(self, mine: Slot, slot_layout: SlotLayout) -> None:
         """Note where a slot of the caller's, and all that are free, are mapped.
@@ -202,10 +219,28 @@ class Pool:
                     if slot.mapped is not None and slot.free:
                         self._turn = number + 1
                         slot.deliveries.clear()  # those that are over
-                        use = SlotBytes(slot.mapped, slot)
+                        use, arrays = self._arrays_of(slot, slot.mapped)
                         slot.users = [weakref.ref(use, calls.server.dropped)]
-                        return slot_layout.arrays_over(use, self._places)
+                        return slot_layout.item_of(use, arrays)
         return None
+
+    def prepare(self) -> None:
+        """Make the arrays of the next frame, while readers are busy with the one that was sent.
+
+        They use no slot before a frame is given over them.
+        """
+        with self._calls.lock:
+            slot = self.own[self._turn % len(self.own)]
+            if slot.mapped is not None and self._ready is None:
+                self._ready = self._arrays_of(slot, slot.mapped)
+
+    def _arrays_of(self, slot: Slot, mapped: Storage) -> _Arrays:
+        """The arrays of a slot, for one use of it."""
+        ready, self._ready = self._ready, None
+        if ready is not None and ready[0].slot is slot and ready[0].mapped is mapped:
+            return ready
+        use = SlotBytes(mapped, slot)
+        return use, arrays_at(np.asarray(use), self._places)
 
     def _known_free(self) -> tuple[Slot, User] | None:
         """As `_until_free` of own slots, if one is known to be free: it is send() that serves."""

@@ -45,13 +45,14 @@ class SlotBytes(User):
         slot: that they are of, in the writer.
         given: to what acquire() has given.
         ended: is called in a reader at the end.
+        mapped: where the slot is mapped.
 
     Args:
-        mapped: where the slot is mapped.
+        mapped: the attribute.
         slot: of the writer's, if it is there.
     """
 
-    __slots__ = ("__array_interface__", "_mapped", "ended", "given", "slot")
+    __slots__ = ("__array_interface__", "ended", "given", "mapped", "slot")
 
     ended: weakref.ref[SlotBytes]
     given: weakref.ref[Any]
@@ -59,7 +60,7 @@ class SlotBytes(User):
     def __init__(self, mapped: Storage, slot: Slot | None = None) -> None:
         untrack(self)
         self.slot = slot
-        self._mapped = mapped
+        self.mapped = mapped
         self.__array_interface__ = mapped.__array_interface__
 
 

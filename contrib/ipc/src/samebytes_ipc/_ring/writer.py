@@ -12,12 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from samebytes import CpuContext, Frame, FrameMeta, ImageFormat, Storage, Tensor
-from samebytes.errors import (
-    ClosedError,
-    CopyRequiredError,
-    LayoutError,
-    UnsupportedObjectError,
-)
+from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import count_copy, counted, in_forked_child
 from samebytes_dma import DMABuffer, DMAContext
 
@@ -197,7 +192,9 @@ class RingWriter(Storage.Uncopied):
         """
         slot = self._pool.slot_of_arrays(item)
         if slot is not None:
-            return self._deliver(item, slot, meta_of(item), copy, None)
+            number = self._deliver(item, slot, meta_of(item), copy, None)
+            self._pool.prepare()
+            return number
         slot = self._pool.slot_of(item)
         if slot is not None:
             if is_dma(item):
@@ -464,8 +461,7 @@ class RingWriter(Storage.Uncopied):
                 delivery = Delivery(sequence, packet, slot, layout, results, holds, over)
                 if not server.offer(delivery):
                     self._unread += 1
-                # The frame is on its way: what else there is to do comes now.
-                if server.must_serve(delivery):
+                if server.must_serve(delivery):  # now, as the frame is on its way
                     server.serve()
         finally:
             if server.over:
