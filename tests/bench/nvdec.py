@@ -2,12 +2,13 @@
 """Measure decoding by NVDEC to a convolution of torch on the luma, beside other ways to it.
 
     python3 tests/bench/nvdec.py [--rounds N] [--sizes 1080p 4K] [--streams 1 4 8]
-                                 [--frames N] [--why] [--ways NAME ...]
+                                 [--frames N] [--why] [--ways NAME ...] [--end]
 
 It needs an NVIDIA GPU, PyAV 17 or later and torch for CUDA; PyNvVideoCodec is compared with where
 it is installed. The ways take turns in one process. Each line has the medians of the rounds, and
-those of what samebytes has in a round over what the way has in it. With --why the ways are parts of
-what samebytes does, which show what several streams at once cost.
+those of what samebytes has in a round over what the way has in it. samebytes has NVIDIA's driver
+end its decoders in threads of their own; --end counts the time until they have ended. With --why
+the ways are parts of what samebytes does, which show what several streams at once cost.
 """
 
 from __future__ import annotations
@@ -51,7 +52,21 @@ class Shim:
 
 def by_samebytes(path: str, stream: Any, **options: Any) -> Iterator[Any]:
     """samebytes, by its own words."""
-    with samebytes_ffmpeg.open(path, hwaccel="cuda", **options) as video:
+    with samebytes_ffmpeg.open(path, hwaccel="cuda", queue=stream, **options) as video:
+        for frame in video:
+            yield torch.from_dlpack(frame[0])
+
+
+def by_samebytes_mapped(path: str, stream: Any) -> Iterator[Any]:
+    """samebytes, where each frame is mapped."""
+    with samebytes_ffmpeg.open(path, hwaccel="cuda", queue=stream) as video:
+        for frame in video:
+            yield torch.from_dlpack(frame.map("cuda", queue=stream)[0])
+
+
+def by_samebytes_and_events(path: str, stream: Any) -> Iterator[Any]:
+    """samebytes, where each frame is mapped and FFmpeg has a stream of its own."""
+    with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
         for frame in video:
             yield torch.from_dlpack(frame.map("cuda", queue=stream)[0])
 
@@ -92,13 +107,13 @@ _replaced: dict[str, Any] = {}
 
 def without_the_wait_back(path: str, stream: Any) -> Iterator[Any]:
     """samebytes, where FFmpeg's stream does not wait for the caller's."""
-    visiting: Any = importlib.import_module("samebytes_cuda._visiting")
-    settle = _replaced.setdefault("settle", visiting._Uses.let_lender_wait)  # by the first thread
-    visiting._Uses.let_lender_wait = lambda _: None
+    uses: Any = importlib.import_module("samebytes_cuda._visiting").Uses
+    settle = _replaced.setdefault("settle", uses.settle)  # by the first thread
+    uses.settle = lambda self, *, ends=False: self.keep.clear() if ends else None
     try:
-        yield from by_samebytes(path, stream)
+        yield from by_samebytes_and_events(path, stream)
     finally:
-        visiting._Uses.let_lender_wait = settle
+        uses.settle = settle
 
 
 def decoded_alone(path: str, _stream: Any) -> Iterator[Any]:
@@ -161,6 +176,8 @@ WAYS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
 }
 PARTS: dict[str, Callable[[str, Any], Iterator[Any]]] = {
     "samebytes": by_samebytes,
+    "samebytes, mapped": by_samebytes_mapped,
+    "samebytes, a stream of FFmpeg's": by_samebytes_and_events,
     "samebytes, no frame is kept": by_samebytes_dropping,
     "samebytes, FFmpeg waits for nobody": without_the_wait_back,
     "samebytes, frames alone": decoded_alone,
@@ -185,9 +202,18 @@ def consume(planes: Iterator[Any], stream: Any, kernel: Any) -> tuple[int, float
     return count, float(total), (count - 1) / (last - first) if count > 1 else 0.0
 
 
-def measured(way: str, path: str, streams: int, kernel: Any) -> tuple[float, float, float, float]:
+def measured(
+    way: str, path: str, streams: int, kernel: Any, end: bool = False
+) -> tuple[float, float, float, float]:
     """Frames a second in all, milliseconds of the CPU a frame, the number, and the sum of what
     each stream has a second from its first frame on.
+
+    Args:
+        way: one of WAYS or PARTS.
+        path: the clip.
+        streams: how many read it at a time.
+        kernel: of the convolution.
+        end: count the time until all decoders have ended.
     """
     found: list[tuple[int, float, float]] = []
 
@@ -210,6 +236,8 @@ def measured(way: str, path: str, streams: int, kernel: Any) -> tuple[float, flo
         # NVIDIA's driver ends decoders of samebytes for a while yet, which is not the next way's.
         if thread.name == "samebytes-end-of-decoder":
             thread.join()
+    if end:
+        took = time.perf_counter() - begin
     frames, opened = (sum(stream[part] for stream in found) for part in (0, 2))
     return frames / took, cpu * 1e3 / max(frames, 1), found[0][1] if found else 0.0, opened
 
@@ -240,6 +268,7 @@ def main() -> None:
     parser.add_argument("--frames", type=int, help="of each clip; 300 of 1080p, 120 of 4K")
     parser.add_argument("--why", action="store_true", help="what samebytes does, part by part")
     parser.add_argument("--ways", nargs="+", metavar="NAME", help="these alone, beside samebytes")
+    parser.add_argument("--end", action="store_true", help="count the end of the decoders")
     parser.add_argument("--seconds", type=float, default=600, help="what all of it may take")
     options = parser.parse_args()
     begun = time.monotonic()
@@ -259,12 +288,13 @@ def main() -> None:
                 width, height, frames = SIZES[size]
                 write(path, width, height, options.frames or frames)
             until = begun + options.seconds * number / len(parts)
-            compare(ways, size, str(path), streams, options.rounds, kernel, until)
+            compare(ways, size, str(path), streams, options.rounds, kernel, until, options.end)
 
 
 def compare(
-    ways: Iterable[str], size: str, path: str, streams: int, rounds: int, kernel: Any, until: float
-) -> None:
+    ways: Iterable[str], size: str, path: str, streams: int, rounds: int, kernel: Any,
+    until: float, end: bool,
+) -> None:  # fmt: skip
     """Measure the ways in turns."""
     results: list[dict[str, tuple[float, float, float, float]]] = []
     failed: set[str] = set()
@@ -274,7 +304,7 @@ def compare(
             if time.monotonic() > until or way in failed:
                 continue
             try:
-                results[-1][way] = measured(way, path, streams, kernel)
+                results[-1][way] = measured(way, path, streams, kernel, end)
             except Exception as error:
                 print(f"{size}, {streams} streams, {way}: {type(error).__name__}: {error}")
                 failed.add(way)

@@ -200,6 +200,47 @@ def test_work_on_other_streams_is_waited_for(film: Path, torch: Any) -> None:
     assert [int(one) for one in found] == expected
 
 
+def test_work_on_the_stream_that_frames_are_made_for(film: Path, torch: Any) -> None:
+    """One for each of several threads: nothing waits by an event, and every byte is right."""
+    expected = [int(f.map("cpu")[0].native.sum()) for f in samebytes_ffmpeg.open(film)]
+    found: list[list[int]] = []
+
+    def read(unsafe_output: bool) -> None:
+        stream, sums = torch.cuda.Stream(), []
+        options = {"unsafe_output": unsafe_output, "extra_hw_frames": 4}
+        with (
+            samebytes_ffmpeg.open(film, hwaccel="cuda", queue=stream, **options) as video,
+            torch.cuda.stream(stream),
+        ):
+            for number, frame in enumerate(video):
+                plane = frame[0] if number % 2 else frame.map("cuda", queue=stream)[0]
+                luma = torch.from_dlpack(plane)
+                assert luma.data_ptr() == frame[0].handle("cuda_ptr")
+                torch.cuda._sleep(2_000_000)
+                sums.append(luma.sum(dtype=torch.int64))
+                del plane, luma, frame
+        stream.synchronize()
+        found.append([int(one) for one in sums])
+
+    threads = [threading.Thread(target=read, args=(number % 2 == 0,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 4
+
+
+def test_the_default_stream_takes_planes_as_they_are(film: Path, torch: Any) -> None:
+    expected = [int(f.map("cpu")[0].native.sum()) for f in samebytes_ffmpeg.open(film)]
+    with samebytes_ffmpeg.open(film, hwaccel="cuda", unsafe_output=True) as video:
+        sums = []
+        for frame in video:
+            torch.cuda._sleep(2_000_000)
+            sums.append(torch.from_dlpack(frame[0]).sum(dtype=torch.int64))
+            del frame
+    assert [int(one) for one in sums] == expected
+
+
 def test_many_streams_that_end(film: Path, torch: Any) -> None:
     """torch gives out 32 streams again and again, each time as a new object."""
     with samebytes_ffmpeg.open(film, hwaccel="cuda", loop=True, frames=200) as video:

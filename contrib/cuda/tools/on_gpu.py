@@ -177,7 +177,9 @@ def steps_of_video() -> list[Step]:
         measuring("bits", "nvdec_bits", 90, 50),
         measuring("one stream", "nvdec --streams 1 --rounds 5 --seconds 95", 110, 90),
         measuring("streams", "nvdec --sizes 1080p --streams 4 8 --rounds 3 --seconds 85",
-                  100, 80),
+                  120, 80),
+        measuring("ends", "nvdec --sizes 1080p --streams 4 8 --rounds 3 --end --seconds 45 "
+                  "--ways PyNvVideoCodec", 60, 40),
         measuring("why", "nvdec --sizes 1080p --streams 4 --rounds 2 --why --seconds 35",
                   45, 30),
         measuring("flat", "nvdec_flat --seconds 56", 70, 50),

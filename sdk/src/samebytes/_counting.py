@@ -53,7 +53,10 @@ def count_copy(edge: str, nbytes: int) -> None:
         nbytes: how many were copied.
     """
     _this_thread.copied += nbytes
-    _count(_copies, edge, nbytes)
+    with _lock:  # as _count() does, without another call for each frame of a decoder
+        count = _copies.setdefault(edge, [0, 0])
+        count[0] += 1
+        count[1] += nbytes
 
 
 def count_conversion(what: str, nbytes: int) -> None:

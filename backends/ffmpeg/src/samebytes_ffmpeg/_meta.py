@@ -55,11 +55,12 @@ class FFmpegMeta(FrameMeta):
     __slots__ = ("_notes", "native")
 
     native: VideoFrame | AudioFrame
+    _notes: tuple[Callable[[dict[str, Any]], object], ...]
 
     def __init__(self, native: VideoFrame | AudioFrame) -> None:
-        # The base's slots stay empty until __getattr__ fills them.
+        # The other slots stay empty until __getattr__ fills them.
         self.native = native
-        self._notes: tuple[Callable[[dict[str, Any]], object], ...] = ()
+        self._notes = ()
 
     def when_read(self, note: Callable[[dict[str, Any]], object]) -> None:
         """Let `note(metadata)` add something when the metadata are read; the same note once."""
@@ -178,4 +179,5 @@ _READ = {
     "time_base": _time_base,
     "metadata": _metadata,
     "regions": lambda native: [],
+    "_notes": lambda native: (),
 }

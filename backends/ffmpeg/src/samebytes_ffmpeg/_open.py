@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from samebytes import Frame
 from samebytes.elements import FrameInfo
 
 from ._elements._source import FFmpegSource
+from ._hardware.objects import FFmpegHardwareFrame
 
 if TYPE_CHECKING:
     from typing import Self
@@ -28,20 +29,26 @@ class Video(Iterator[Frame]):
         how: the way in which it is decoded, in words, where a device was asked for.
     """
 
-    def __init__(self, source: FFmpegSource) -> None:
+    def __init__(self, source: FFmpegSource, queue: Any = None) -> None:
         self._source = source
+        source.work_on(queue)
         try:
             self.info: FrameInfo | None = source.negotiate(None)
         except BaseException:
             source.close()
             raise
         self.how = source.how()
+        # What samebytes.frame() finds at each frame again.
+        on_device = self.info is not None and self.info.memory != "ffmpeg"
+        self._wrap: Callable[[Any], Frame] = (
+            FFmpegHardwareFrame.wrap if on_device else samebytes.frame
+        )
 
     def __next__(self) -> Frame:
         native = self._source.read()
         if native is None:
             raise StopIteration
-        return samebytes.frame(native)
+        return self._wrap(native)
 
     def interrupt(self) -> None:
         """End a read that waits for data, from another thread: the loop then ends."""
@@ -61,15 +68,20 @@ class Video(Iterator[Frame]):
         self.close()
 
 
-def open(url: Path | str, **parameters: Any) -> Video:
+def open(url: Path | str, *, queue: Any = None, **parameters: Any) -> Video:
     """Open a video, whose frames a loop then gets.
 
         with samebytes_ffmpeg.open("video.mp4", hwaccel="cuda") as video:
             for frame in video:
-                luma = torch.from_dlpack(frame.map("cuda")[0])
+                luma = torch.from_dlpack(frame[0])
 
     Args:
         url: a file, or what FFmpeg opens.
+        queue: with hwaccel="cuda", a stream of torch, CuPy, Numba or cuda.core, or its handle, on
+            which the frames will be used. FFmpeg makes them there, so that nothing is to be
+            ordered, neither before their use nor before FFmpeg's next use of the memory. That is
+            faster where several videos are decoded at a time. The stream is held to the end of
+            the process. By default each video has a stream of its own.
         parameters: those of `FFmpegSource`. With hwaccel="auto" it is decoded in software, as
                 nobody says where the frames go: ask for the device.
 
@@ -77,7 +89,9 @@ def open(url: Path | str, **parameters: Any) -> Video:
         The video, which is iterated once and closed by a `with` block.
 
     Raises:
+        DeviceMismatchError: the stream belongs to another context than the primary one of the GPU.
         ElementError: it cannot be opened, or not by that device.
-        ParameterError: there is no such parameter.
+        ParameterError: there is no such parameter, or a queue without hwaccel="cuda".
+        UnsupportedObjectError: the queue is not a stream.
     """
-    return Video(FFmpegSource(url, **parameters))
+    return Video(FFmpegSource(url, **parameters), queue)

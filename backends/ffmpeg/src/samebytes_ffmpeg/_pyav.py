@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FRAME_POINTER",
+    "TIME_BASE",
     "AnyFrame",
     "AnyPlane",
     "channel_count",
@@ -47,8 +48,11 @@ __all__ = [
     "frame_address",
     "frame_of_plane",
     "plane_index",
+    "pointer_at",
     "stream_address",
     "time_base_of",
+    "two_ints",
+    "two_ints_at",
 ]
 
 _POINTER = ctypes.sizeof(c_void_p)
@@ -63,9 +67,10 @@ _PLANE_INDEX = _HEAD + _POINTER
 _FRAME_SIZES = (_HEAD + 2 * _POINTER, _HEAD + 3 * _POINTER)
 
 
-_two_ints = struct.Struct("@2i").unpack
-_two_ints_at = (ctypes.c_ubyte * 8).from_address
-_TIME_BASE = _HEAD + _POINTER
+two_ints = struct.Struct("@2i").unpack
+two_ints_at = (ctypes.c_ubyte * 8).from_address
+TIME_BASE = _HEAD + _POINTER
+"""Bytes from the address of an av frame to its time base, which is two ints."""
 
 
 def time_base_of(native: VideoFrame | AudioFrame) -> tuple[int, int]:
@@ -73,7 +78,7 @@ def time_base_of(native: VideoFrame | AudioFrame) -> tuple[int, int]:
 
     PyAV's own answer is a new Fraction each time.
     """
-    over, under = _two_ints(_two_ints_at(id(native) + _TIME_BASE))
+    over, under = two_ints(two_ints_at(id(native) + TIME_BASE))
     return over, under
 
 
@@ -82,9 +87,13 @@ def fraction(ratio: Any) -> Fraction | None:
     return ratio if ratio is None or type(ratio) is Fraction else Fraction(ratio)
 
 
+pointer_at = c_void_p.from_address
+"""The pointer at an address, in `value`."""
+
+
 def frame_address(native: VideoFrame | AudioFrame) -> int:
     """The AVFrame* of an av frame. It stays the av frame's."""
-    return c_void_p.from_address(id(native) + FRAME_POINTER).value or 0
+    return pointer_at(id(native) + FRAME_POINTER).value or 0
 
 
 def codec_context_address(context: Any) -> int:

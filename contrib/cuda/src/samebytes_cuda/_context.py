@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -20,18 +20,18 @@ from samebytes import (
     TensorInfo,
 )
 from samebytes.errors import ClosedError, NativeError, UnknownNameError, UnsupportedObjectError
-from samebytes.plugins import ContextRegistry, native_pointer
+from samebytes.plugins import ContextRegistry, native_pointer, ordering_queue
 
-from . import _dlpack
+from . import _dlpack, _streams
 from ._array import CudaArray
 from ._devices import describe, names, ordinal_of
 from ._driver import ATTRIBUTE, LEGACY_STREAM, Current, attribute, call, driver, initialize
 from ._foreign import Lent, borrow
 from ._memory import Allocation, Kind, allocate
 from ._staging import free_spare
-from ._streams import free_events, handle_of
+from ._streams import follows_home_of, free_events, handle_of, known_handle, known_streams
 from ._use import CudaStorage
-from ._visiting import visiting
+from ._visiting import Uses, Visit
 
 if TYPE_CHECKING:
     from typing import Self, Unpack
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from samebytes.plugins import FrameSays
 
 __all__ = ["CudaContext", "CudaTensor", "array_of", "context", "home_of"]
+
+_new = object.__new__
 
 
 class CudaTensor(Tensor):
@@ -111,7 +113,11 @@ class CudaTensor(Tensor):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         native = self.native
-        return _dlpack.device_of(native if type(native) is CudaArray else array_of(self))
+        if type(native) is not CudaArray:
+            native = array_of(self)
+        if native.kind == "device" and native.context.is_primary:
+            return _dlpack.CUDA, native.context.ordinal  # as nearly always, and without a call
+        return _dlpack.device_of(native)
 
     def export_fd(self) -> Fd:
         """A new descriptor of the whole allocation, for cuMemImportFromShareableHandle().
@@ -301,7 +307,39 @@ class CudaContext(Context[CudaTensor]):
         """
         if self.closed:
             self.check_open()
-        return visiting(self, places, keep, stream, readonly, holder)
+        lender, queue = stream or LEGACY_STREAM, ordering_queue()
+        # For each frame of each decoder, so what is known already is looked up without a call.
+        known = known_streams.get(id(holder))
+        if known is not None and known[0] == (int(self.native), lender):
+            is_ordered = known[1]
+        else:
+            is_ordered = follows_home_of(self, lender, holder)
+        queues: dict[int, Any] = {}
+        handle: Any = LEGACY_STREAM
+        if queue is not None:
+            handle = getattr(queue, "cuda_stream", None)
+            if type(handle) is not int or handle not in self.queues:
+                handle = known_handle(self, queue)
+            queues[handle] = queue
+        uses = Uses(self, lender, is_ordered, keep, queues)
+        # Before there is an owner, whose end would fail by the same stream. A queue waits for the
+        # framework's stream alone; the default stream, which CUDA may order anyway, does so when
+        # somebody is to use the memory there.
+        if handle == LEGACY_STREAM:
+            uses.let_home_wait()
+        elif handle != lender:
+            _streams.order_known(self, lender, (handle,))
+        release, flush = partial(uses.settle, ends=True), None if readonly else uses.settle
+        pin = Visit(release, holds=uses, wait=uses.finish, flush=flush, at_exit=True)
+        pin.context, pin.handed_out, pin.uses = self, False, uses
+        pin.ordered = handle
+        arrays = []
+        for address, info in places:
+            array = _new(CudaArray)  # its constructor is a function of Python for each plane
+            array.context, array.address, array.info = self, address, info
+            array.kind, array.pin, array.readonly = "device", pin, readonly
+            arrays.append(array)
+        return tuple(arrays), pin
 
     def order(self, item: Tensor | Frame, queue: Any) -> bool:
         """Let a stream wait for what is pending on memory of this context."""

@@ -72,9 +72,12 @@ def export(
         ExportError: the consumer asked for another device, a copy or an invalid stream, or DLPack
             cannot express the layout.
     """
-    words = _WORDS[array.kind]
-    asked = None if dl_device is None else int(dl_device[0])
-    device = _place(array, asked if asked in words else words[0])
+    if dl_device is None and array.kind == "device" and array.context.is_primary:
+        device = CUDA, array.context.ordinal  # as nearly always, and without a call
+    else:
+        words = _WORDS[array.kind]
+        asked = None if dl_device is None else int(dl_device[0])
+        device = _place(array, asked if asked in words else words[0])
     if copy or dl_device is not None:
         check_dlpack_request(device, dl_device, copy)
     used: int | None = None
@@ -85,7 +88,7 @@ def export(
             array.pin.complete()
     elif stream != -1:
         # The stream that waits already was checked when it began to.
-        is_ordered = type(stream) is int and array.pin.is_ordered(stream)
+        is_ordered = type(stream) is int and stream == array.pin.ordered
         used = stream if is_ordered else _checked_stream(stream)
         if not is_ordered:
             order_before(array, used)
@@ -109,7 +112,7 @@ def _checked_stream(stream: Any) -> int:
 def order_before(array: PointerArray, stream: int) -> None:
     """Let a stream wait for what is pending on the memory, which it may use from now on."""
     pin = array.pin
-    if not pin.is_ordered(stream):
+    if stream != pin.ordered:
         pin.ask_again()
         follow(array.context, stream)
         pin.hand_out(stream)

@@ -196,7 +196,7 @@ def _lent(
     low, high = extent
     there = address + low if kind != "device" else 0
     lent = Lent(None, address=there, nbytes=high - low, keep=keep, wait=home.finish)
-    lent.context, lent.handed_out = home, False
+    lent.context, lent.handed_out, lent.ordered = home, False, None
     lent.native, lent.first, lent.info, lent.kind = native, address, info, kind
     lent.forbids_writing = readonly
     return lent

@@ -5,6 +5,9 @@ The rule: whatever is pending on memory of a context, as far as samebytes can kn
 before the future of the context's legacy default stream ("home"). Who lends memory to samebytes
 lets home wait; who gets memory from samebytes waits for home. So two streams are ordered by one
 event each, without waiting on the CPU, and nobody needs to remember which stream wrote what.
+
+Memory of another framework that is mapped for a caller's stream is ordered before that alone, and
+before home when somebody else gets it.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from ._driver import LEGACY_STREAM, Current, Home, call, check, driver
 
 __all__ = [
     "check_device", "check_queue", "follow", "follows_home", "follows_home_of", "free_events",
-    "handle_of", "is_handle", "known_handle", "order", "order_known", "precede",
+    "handle_of", "is_handle", "known_handle", "known_streams", "order", "order_known", "precede",
 ]  # fmt: skip
 
 _PER_THREAD_STREAM = 2
@@ -119,53 +122,50 @@ def order(context: Home, first: int, *others: int) -> None:
         order_known(context, first, later)
 
 
-def order_known(context: Home, first: int, later: Sequence[int]) -> None:
+def order_known(
+    context: Home, first: int, later: Sequence[int], *, is_current: bool = False
+) -> None:
     """Do the same with streams that `check_device` has seen, and that are held since then.
 
     Args:
         context: that of the streams.
         first: what is enqueued there is waited for.
         later: at least one stream, and none of them the first.
+        is_current: the CUcontext is current in this thread.
     """
     # Written out for each frame of each decoder. Between two frames the decoder empties the caches
     # of the processor, so that each function of Python costs microseconds: there are few.
-    record, wait = _functions()
     spare = _spare.setdefault(context.ordinal, []) if context.is_primary else []
     taken: list[tuple[Any, Any]] = []
     try:
-        try:
-            taken.extend(map(spare.pop, _LAST))
-        except IndexError:
-            needs_context = True
-        else:
-            # Streams by their own handles and an event that is there need no current context.
-            needs_context = min(first, *later) <= _PER_THREAD_STREAM
-        if not needs_context:
-            _enqueue(record, wait, int(taken[0][1]), first, later)
+        # Streams by their own handles and an event that is there need no current context.
+        if is_current or min(first, *later) > _PER_THREAD_STREAM:
+            try:  # noqa: SIM105 - suppress() is four functions of Python
+                taken.extend(map(spare.pop, _LAST))
+            except IndexError:
+                pass
+        if not (taken or is_current):
+            with Current(context.native):
+                order_known(context, first, later, is_current=True)
             return
-        with Current(context.native):
-            try:
-                if not taken:
-                    taken.extend(map(driver.cuEventCreate, (_DISABLE_TIMING,)))
-                code, event = taken[0]
-                if code:
-                    taken.clear()
+        if not taken:
+            taken.extend(map(driver.cuEventCreate, (_DISABLE_TIMING,)))
+            if code := taken[0][0]:
+                taken.clear()
                 check("cuEventCreate", code)
-                _enqueue(record, wait, int(event), first, later)
-            finally:
-                if not context.is_primary:
-                    _destroy(taken)
+        record, wait = _functions()
+        event = int(taken[0][1])
+        if code := record(event, first):
+            check("cuEventRecord", code)
+        for stream in later:
+            # It waits for what the event stands for now, whatever that is used for next.
+            if code := wait(stream, event, 0):
+                check("cuStreamWaitEvent", code)
     finally:
-        spare.extend(taken)
-
-
-def _enqueue(record: Any, wait: Any, event: int, first: int, later: Sequence[int]) -> None:
-    if code := record(event, first):
-        check("cuEventRecord", code)
-    for stream in later:
-        # It waits for what the event stands for now, whatever that is used for next.
-        if code := wait(stream, event, 0):
-            check("cuStreamWaitEvent", code)
+        if context.is_primary:
+            spare.extend(taken)
+        elif taken:
+            _destroy(taken)
 
 
 @cache
@@ -231,23 +231,21 @@ def follows_home_of(context: Home, stream: int, holder: object) -> bool:
         DeviceMismatchError: it belongs to another context.
     """
     key = int(context.native), stream
-    known = _known.get(id(holder))
+    known = known_streams.get(id(holder))
     if known is not None and known[0] == key:
         return known[1]
     check_device(context, stream)
     found = follows_home(stream)
     with suppress(TypeError):  # it has no weak references
-        _known[id(holder)] = key, found, ref(holder, partial(_forget, id(holder)))
+        # What ends is forgotten by C code, which works as the interpreter ends, too.
+        end = ref(holder, partial(known_streams.pop, id(holder)))
+        known_streams[id(holder)] = key, found, end
     return found
 
 
-# By the id() of what holds a stream, as long as that lives: the context and the stream itself, and
-# if it follows home. A WeakKeyDictionary would call five functions of Python for each frame.
-_known: dict[int, tuple[tuple[int, int], bool, ref[Any]]] = {}
-
-
-def _forget(number: int, _: ref[Any]) -> None:
-    _known.pop(number, None)
+known_streams: dict[int, tuple[tuple[int, int], bool, ref[Any]]] = {}
+"""By the id() of what holds a stream, as long as that lives: the CUcontext and the stream itself,
+and if it follows home. A WeakKeyDictionary would call five functions of Python for each frame."""
 
 
 def known_handle(context: Home, queue: Any) -> int:
@@ -256,9 +254,6 @@ def known_handle(context: Home, queue: Any) -> int:
     Raises:
         DeviceMismatchError, UnsupportedObjectError: as of the two.
     """
-    handle = getattr(queue, "cuda_stream", None)
-    if type(handle) is int and handle in context.queues:
-        return handle
     handle = handle_of(queue)
     check_queue(context, handle, queue)
     return handle

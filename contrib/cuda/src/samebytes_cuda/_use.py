@@ -33,12 +33,15 @@ class CudaStorage(Storage):
     Attributes:
         context: where the memory is.
         handed_out: somebody got it who may use it on any stream.
+        ordered: the stream that waits already for all that is pending on the memory; None if there
+            is none.
     """
 
-    __slots__ = ("context", "handed_out")
+    __slots__ = ("context", "handed_out", "ordered")
 
     context: Any  # a CudaContext
     handed_out: bool
+    ordered: int | None
 
     def hand_out(self, stream: int | None = None) -> None:
         """Note that somebody gets the memory.
@@ -49,10 +52,6 @@ class CudaStorage(Storage):
         if not self.handed_out:
             self.handed_out = True
             self.wait = self.context.synchronize
-
-    def is_ordered(self, stream: int) -> bool:
-        """True if nothing is pending on the memory that a stream does not wait for already."""
-        return False
 
     def ask_again(self) -> None:
         """Order what a lender has enqueued since then before home, where the memory is lent."""
@@ -83,7 +82,7 @@ def owner(
     storage = CudaStorage(
         release, address=address, nbytes=nbytes, keep=keep, wait=context.finish, at_exit=True
     )
-    storage.context, storage.handed_out = context, False
+    storage.context, storage.handed_out, storage.ordered = context, False, None
     return storage
 
 

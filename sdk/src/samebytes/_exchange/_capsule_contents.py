@@ -26,12 +26,14 @@ from ._dlpack_abi import (
 )
 
 __all__ = [
+    "VERSIONED_DEVICE_AT",
     "Content",
     "Described",
     "as_one",
     "content",
     "describe",
     "device_at",
+    "number_at",
     "still_holds",
     "tensor_at",
 ]
@@ -83,8 +85,10 @@ _VERSIONED = Struct(f"@IIPPQ{_TENSOR}")
 _legacy_at: Any = (ctypes.c_char * _LEGACY.size).from_address
 _versioned_at: Any = (ctypes.c_char * _VERSIONED.size).from_address
 _TENSOR_AT = DLManagedTensorVersioned.dl_tensor.offset
-_DEVICE_AT = _TENSOR_AT + DLTensor.device.offset
-_device_at = ctypes.c_uint64.from_address
+VERSIONED_DEVICE_AT = _TENSOR_AT + DLTensor.device.offset
+"""Bytes from the address of what a versioned capsule holds to its DLDevice."""
+number_at = ctypes.c_uint64.from_address
+"""The number of 64 bits at an address, to be read or changed."""
 
 
 def describe(capsule: object) -> Described:
@@ -116,7 +120,7 @@ def device_at(at: int, versioned: int) -> ctypes.c_uint64:
 
     Both of its numbers in one; `versioned` is the first of the fields.
     """
-    return _device_at(at + (_DEVICE_AT if versioned else DLTensor.device.offset))
+    return number_at(at + (VERSIONED_DEVICE_AT if versioned else DLTensor.device.offset))
 
 
 @cache

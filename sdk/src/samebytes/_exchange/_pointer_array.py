@@ -11,8 +11,11 @@ import numpy as np
 
 from .._core.memory.info import TensorInfo
 from .._core.native.arrays import array_in, pinned_array
+from .._core.native.pointers import get_pointer
 from ..errors import LayoutError, NotHostVisibleError
-from ._to_dlpack import dlpack_capsule, is_plain, on_device
+from ._capsule_contents import VERSIONED_DEVICE_AT, as_one, number_at
+from ._dlpack_abi import VERSIONED_NAME
+from ._to_dlpack import dlpack_capsule, plainness
 
 if TYPE_CHECKING:
     from typing import Self
@@ -88,14 +91,25 @@ class PointerArray:
             ExportError: DLPack cannot express the layout, dtype or read-only state.
         """
         info = self.info
-        if max_version is not None and max_version[0] >= 1 and is_plain(info):
-            # As nearly always. Where each frame of a video is exported, what follows for other
-            # arrays would take most of the time.
-            capsule = self._addressed(readonly).__dlpack__(max_version=(1, 0), copy=False)
-            return on_device(capsule, device, versioned=True)
+        known, strides = info.dtype.numpy, info.strides
+        versioned = max_version is not None and max_version[0] >= 1
+        plain = (
+            known is not None
+            and strides is not None
+            and plainness(info.shape, strides, known.itemsize) == (True, True)
+        )
+        if plain and versioned:
+            # As nearly always. Where each frame of a video is exported, the functions that other
+            # arrays need would take most of the time.
+            addressed = self._addressed(readonly)
+            capsule: object = addressed.__dlpack__(max_version=(1, 0), copy=False)
+            number_at(get_pointer(capsule, VERSIONED_NAME) + VERSIONED_DEVICE_AT).value = as_one(
+                device
+            )
+            return capsule
         return dlpack_capsule(
             self._addressed(),
-            self.info.dtype,
+            info.dtype,
             max_version=max_version,
             readonly=readonly,
             device=device,

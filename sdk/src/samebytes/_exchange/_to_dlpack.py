@@ -20,7 +20,7 @@ from samebytes.errors import ExportError
 from ._capsule_contents import as_one, content, device_at
 from ._dlpack_abi import DEVICE_CPU, LEGACY_NAME, VERSIONED_NAME
 
-__all__ = ["dlpack", "dlpack_capsule", "is_plain", "lasting_export", "on_device"]
+__all__ = ["dlpack", "dlpack_capsule", "lasting_export", "plainness"]
 
 
 def dlpack(
@@ -132,29 +132,10 @@ def dlpack_capsule(
     if dtype.numpy is None:
         assert dtype.dlpack_code is not None  # only packed types lack one
         content(capsule).tensor.dtype.code = dtype.dlpack_code
-    return on_device(capsule, device, versioned)
-
-
-def on_device(capsule: object, device: tuple[int, int], versioned: bool) -> object:
-    """A capsule that numpy made for the CPU and that nobody has yet, as one of another device.
-
-    Args:
-        capsule: is changed.
-        device: (DLDeviceType, id) of dlpack.h.
-        versioned: the kind of the capsule.
-    """
     if device != (DEVICE_CPU, 0):
         at = get_pointer(capsule, VERSIONED_NAME if versioned else LEGACY_NAME)
         device_at(at, versioned).value = as_one(device)
     return capsule
-
-
-def is_plain(info: TensorInfo) -> bool:
-    """True if numpy exports arrays of that layout as they are, whether or not they are writable."""
-    known, strides = info.dtype.numpy, info.strides
-    if known is None or strides is None:
-        return False
-    return all(_looked_at(info.shape, strides, known.itemsize))
 
 
 def lasting_export(
@@ -221,13 +202,13 @@ def _consumable(array: np.ndarray[Any, Any], *, writable: bool) -> np.ndarray[An
     torch ends the process on a negative stride, on axes without a second element too.
     """
     strides, itemsize = array.strides, array.itemsize
-    is_whole, is_nested = _looked_at(array.shape, strides, itemsize)
+    is_whole, is_nested = plainness(array.shape, strides, itemsize)
     if not is_whole:
         if not array.size:
             return np.empty(array.shape, array.dtype)
         array = _without_idle_strides(array)
         strides = array.strides
-        is_nested = _looked_at(array.shape, strides, itemsize)[1]
+        is_nested = plainness(array.shape, strides, itemsize)[1]
         if any(s < 0 for s in strides):
             raise ExportError(
                 f"strides {strides} are negative, on which some consumers end the process: "
@@ -257,12 +238,11 @@ def _without_idle_strides(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 @lru_cache(maxsize=1024)
-def _looked_at(
-    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
-) -> tuple[bool, bool]:
+def plainness(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[bool, bool]:
     """True if DLPack can express the strides, and none is negative; and if they are nested.
 
     That is where each axis steps over all of the next: a fast proof that elements do not overlap.
+    Where both are true numpy exports arrays as they are, whether or not they are writable.
     """
     is_whole = all(s >= 0 and s % itemsize == 0 for s in strides)
     reach = itemsize

@@ -30,14 +30,16 @@ def offered(hwaccel: Hwaccel | None) -> Image:
 
 
 def choice(
-    hwaccel: Hwaccel | None, wanted: FrameInfo | None, device: int, **options: Any
-) -> Decoding:
+    hwaccel: Hwaccel | None, wanted: FrameInfo | None, device: int, queue: Any = None,
+    **options: Any,
+) -> Decoding:  # fmt: skip
     """The way to decode.
 
     Args:
         hwaccel: the parameter.
         wanted: what the pipeline would have of what was offered.
         device: the number of the GPU.
+        queue: the stream of CUDA on which FFmpeg is to work, where it decodes by CUDA.
         options: of CUDADecoding.
 
     Raises:
@@ -54,4 +56,4 @@ def choice(
         if wanted is not None:
             why = "what comes next takes frames of the CPU as well or better"
         return SoftwareDecoding(why)
-    return CUDADecoding(device, strict=hwaccel == "cuda", **options)
+    return CUDADecoding(device, strict=hwaccel == "cuda", queue=queue, **options)

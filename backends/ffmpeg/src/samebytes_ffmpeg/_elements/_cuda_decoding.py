@@ -17,7 +17,7 @@ from samebytes.plugins import count_copy
 
 from .._avutil import PYAV, AVFrame
 from .._hardware import libcuda, nvcuvid
-from .._hardware.cuda_streams import have_own_stream
+from .._hardware.cuda_streams import have_stream, stream_of
 from .._hardware.described import describe
 from .._loans import lend, put, sweep
 from .._pyav import end_codec, frame_address
@@ -43,6 +43,7 @@ class CUDADecoding:
         extra_hw_frames: how many surfaces more than the video needs.
         strict: it is an error if NVDEC cannot decode what comes later in the stream, such as
             frames of another size; else FFmpeg decodes that in software.
+        queue: the stream on which FFmpeg is to work, the caller's; None for one of its own.
 
     Attributes:
         limit: as of Decoding. A few beyond it FFmpeg has no surface left, and fails.
@@ -52,9 +53,11 @@ class CUDADecoding:
     by_device = True
 
     def __init__(
-        self, device: int, *, unsafe_output: bool, extra_hw_frames: int, strict: bool
-    ) -> None:
+        self, device: int, *, unsafe_output: bool, extra_hw_frames: int, strict: bool,
+        queue: Any = None,
+    ) -> None:  # fmt: skip
         self._device = device
+        self._queue = queue
         self.strict = strict
         self._unsafe = unsafe_output
         self._extra = extra_hw_frames
@@ -95,7 +98,9 @@ class CUDADecoding:
         if self._unsafe:
             options["hwaccel_flags"] = "+unsafe_output"
         codec.options = {**stream.codec_context.options, **options}
-        have_own_stream(codec, libcuda.primary_context(self._device))
+        context = libcuda.primary_context(self._device)
+        stream = None if self._queue is None else stream_of(self._queue, context)
+        have_stream(codec, context, stream)
         return _NVDEC(codec, self)
 
     def _other_decoder(self, preferred: Any) -> Any:
@@ -131,8 +136,6 @@ class CUDADecoding:
 
     def given(self, frame: av.VideoFrame) -> None:
         """Note a frame that is given out: count FFmpeg's copy of it, or that its surface is out."""
-        if frame.format.name != "cuda":
-            return
         if self._unsafe:
             self._watch(frame_address(frame))
         else:

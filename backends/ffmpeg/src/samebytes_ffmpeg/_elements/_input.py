@@ -23,7 +23,14 @@ from samebytes.plugins import without_secrets_in
 
 from .._hardware.frame import HardwareFrame, place_of
 from .._pixel_formats import image_format_named
-from .._pyav import container_being_opened, end_wait, fraction, time_base_of
+from .._pyav import (
+    TIME_BASE,
+    container_being_opened,
+    end_wait,
+    fraction,
+    two_ints,
+    two_ints_at,
+)
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
 from ._files_in_use import reading
@@ -170,9 +177,11 @@ class Input:
     def read(self) -> av.VideoFrame | None:
         """The next frame; None at the end. Raises what PyAV raises."""
         found, self._first = self._first or next(self._frames, None), None
-        if found is not None and self._memory != "ffmpeg":
+        if found is None:
+            return None
+        if self._memory != "ffmpeg":
             self._given(found)
-        if found is not None and self._aspect is not None:
+        if self._aspect is not None:
             avutil, address = place_of(found)
             said = avutil.AVFrame.from_address(address).sample_aspect_ratio
             same = (said[0], said[1]) == self._aspect
@@ -308,7 +317,10 @@ def place(
 ) -> tuple[int, Fraction]:
     """Give a frame its time in a stream whose frames last so many seconds each; pts and base."""
     # PyAV makes another Fraction for each frame.
-    of = _ratio(*time_base_of(frame)) if isinstance(frame, av.VideoFrame) else frame.time_base
+    if isinstance(frame, av.VideoFrame):  # as time_base_of() does, without a call for each frame
+        of = _ratio(*two_ints(two_ints_at(id(frame) + TIME_BASE)))
+    else:
+        of = frame.time_base
     given = frame.pts
     pts, base = timeline.place(given, of, length)
     if base is not of or pts != given:

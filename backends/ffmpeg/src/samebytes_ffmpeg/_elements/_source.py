@@ -14,7 +14,7 @@ import av
 from av import error as kinds
 
 from samebytes.elements import Clock, Doc, FrameInfo, Image, Range, Seldom, Source, Timeline, logger
-from samebytes.errors import ElementError, NativeError
+from samebytes.errors import ElementError, NativeError, ParameterError
 from samebytes.plugins import Aside, without_secrets_in
 
 from ._choosing import Hwaccel, choice, offered
@@ -92,6 +92,7 @@ class FFmpegSource(Source):
         self._decoding: Decoding | None = None
         self._timeline = Timeline()
         self._seldom = Seldom()
+        self._queue: Any = None
         self._given = 0
         self._ended = False
         self._stopping = False
@@ -101,6 +102,22 @@ class FFmpegSource(Source):
     def gives(self) -> Image:
         """Images in the decoder's memory: FFmpeg's, or that of a device."""
         return offered(self.hwaccel)
+
+    def work_on(self, queue: Any) -> None:
+        """Have FFmpeg work on a stream of the caller's, before it is opened.
+
+        Args:
+            queue: a stream of CUDA; see `open`. None for one of its own.
+
+        Raises:
+            ParameterError: it does not decode by CUDA.
+        """
+        if queue is not None and self.hwaccel != "cuda":
+            raise ParameterError(
+                self.name, "queue", queue, "a stream of CUDA",
+                says='queue= is a stream of CUDA: pass hwaccel="cuda" too',
+            )  # fmt: skip
+        self._queue = queue
 
     def how(self) -> str:
         """The way in which it is decoded, where a device was asked for."""
@@ -125,16 +142,56 @@ class FFmpegSource(Source):
 
     def read(self) -> av.VideoFrame | None:
         """The next frame, with its own time."""
-        if self._ended or self._stopping or self._given == self.frames:
-            self._end()
-            return None
-        frame = self._next()
-        if frame is None:
-            self._end()
-            return None
-        if self.frames is not None:
-            self._given += 1
-        return frame
+        # One function for what is done for each frame of each decoder: each costs microseconds,
+        # since the decoder empties the caches of the processor meanwhile.
+        attempts, empty = 0, False
+        while not (self._ended or self._stopping or self._given == self.frames):
+            failed: Exception | None = None
+            decoding = self._decoding
+            if decoding is not None and decoding.limit is not None and not self._has_room():
+                break
+            try:
+                source = self._input or self._open()
+                frame = source.read()
+                if frame is not None:
+                    place(frame, self._timeline, source.length)
+                    if attempts:
+                        self._say_connected(attempts)
+                    if self.frames is not None:
+                        self._given += 1
+                    return frame
+            except Aside.GivenUpError:
+                break
+            except NoHardwareError as error:
+                raise self._failure(str(error)) from error
+            except (av.FFmpegError, OSError, ElementError, NativeError) as error:
+                failed = without_secrets_in(error)
+            if self._stopping:
+                break
+            self._let_go()
+            self._timeline.begin_again()
+            if not self.live:
+                if failed is not None:
+                    raise self._error(failed) from failed
+                if not self.loop or empty:
+                    break
+                empty = True  # and if the next pass has no frame either, none will
+                continue
+            if not self.reconnect:
+                if failed is not None:
+                    raise self._error(failed) from failed
+                break
+            if attempts == self.reconnect:
+                raise self._failure(
+                    f"{attempts} attempts to connect again failed, the last one: "
+                    f"{self._words(failed)}"
+                ) from failed
+            if self._stopped_within(self._pause_before(attempts, failed)):
+                break
+            attempts += 1
+        self._ended = True
+        self._let_go()
+        return None
 
     def interrupt(self) -> None:
         """End a read that waits for data, or for the next attempt."""
@@ -148,51 +205,6 @@ class FFmpegSource(Source):
         """Close the file and the decoder."""
         super().close()
         self._let_go()
-
-    def _next(self) -> av.VideoFrame | None:
-        attempts, empty = 0, False
-        while True:
-            failed: Exception | None = None
-            decoding = self._decoding
-            if decoding is not None and decoding.limit is not None and not self._has_room():
-                return None
-            try:
-                source = self._input or self._open()
-                frame = source.read()
-                if frame is not None:
-                    place(frame, self._timeline, source.length)
-                    if attempts:
-                        self._say_connected(attempts)
-                    return frame
-            except Aside.GivenUpError:
-                return None
-            except NoHardwareError as error:
-                raise self._failure(str(error)) from error
-            except (av.FFmpegError, OSError, ElementError, NativeError) as error:
-                failed = without_secrets_in(error)
-            if self._stopping:
-                return None
-            self._let_go()
-            self._timeline.begin_again()
-            if not self.live:
-                if failed is not None:
-                    raise self._error(failed) from failed
-                if not self.loop or empty:
-                    return None
-                empty = True  # and if the next pass has no frame either, none will
-                continue
-            if not self.reconnect:
-                if failed is not None:
-                    raise self._error(failed) from failed
-                return None
-            if attempts == self.reconnect:
-                raise self._failure(
-                    f"{attempts} attempts to connect again failed, the last one: "
-                    f"{self._words(failed)}"
-                ) from failed
-            if self._stopped_within(self._pause_before(attempts, failed)):
-                return None
-            attempts += 1
 
     def _connected(self) -> Input | Connection:
         """Open it for the first time; a live source tries again where that may help."""
@@ -290,6 +302,7 @@ class FFmpegSource(Source):
                 self.hwaccel,
                 wanted,
                 self.device,
+                self._queue,
                 unsafe_output=self.unsafe_output,
                 extra_hw_frames=self.extra_hw_frames,
             )
@@ -337,10 +350,6 @@ class FFmpegSource(Source):
                 raise self._error(without_secrets_in(error)) from error
             raise
         return found
-
-    def _end(self) -> None:
-        self._ended = True
-        self._let_go()
 
     def _let_go(self) -> None:
         source, self._input = self._input, None

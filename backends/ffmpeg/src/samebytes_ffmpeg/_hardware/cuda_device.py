@@ -3,26 +3,90 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from samebytes import Context, Device
-from samebytes.errors import LayoutError, UnknownNameError
+from av import VideoFrame
+
+from samebytes import Access, Context, Device, Tensor
+from samebytes.errors import ExportError, LayoutError, UnknownNameError
 from samebytes.formats import AudioInfo, ImageInfo
-from samebytes.plugins import OwnedPointer
+from samebytes.plugins import OwnedPointer, PointerArray
 
+from .._avutil import PYAV
 from .._owned import acquired, buffer_data
+from .._pyav import FRAME_POINTER, pointer_at
 from . import libcuda
+from .cuda_streams import streams_ordered_by
 from .device import HardwareDevice
+from .frame import described_and_held
 from .hwcontext_abi import DEVICE_CONTEXTS, AVCUDADeviceContext
 from .libraries import device_types, library_for
-from .objects import check_supported
+from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane, check_supported, is_writable
 
 if TYPE_CHECKING:
     from typing import Self
 
     from .._libavutil import Libavutil
 
-__all__ = ["CUDADevice"]
+__all__ = ["CUDADevice", "CUDAPlane"]
+
+_CUDA = 2
+"""kDLCUDA of DLDeviceType, dlpack/dlpack.h."""
+
+_is_writable = PYAV.frame_is_writable
+_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
+
+
+class CUDAPlane(FFmpegHardwarePlane):
+    """One plane of a frame in CUDA memory. `native` is a HardwarePlane.
+
+    It is a DLPack producer for array libraries on the GPU: `torch.from_dlpack(frame[0])`. Where the
+    consumer's stream is the one on which FFmpeg made the frame (`open(queue=)`), or the default
+    stream, which CUDA orders with those of decoders, nothing is to be ordered before it, nor before
+    FFmpeg's next use of the memory. For other streams it is exported as `frame.map("cuda")` is.
+    """
+
+    __slots__ = ()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        context: Any = self.context  # a CUDADevice
+        if not libcuda.is_primary(context.ordinal, context.cuda_context):
+            raise ExportError(
+                "the memory belongs to a CUDA context of its own, and a DLPack consumer would use "
+                "it in the primary context of the device: pass the pointer, handle('cuda_ptr')"
+            )
+        return _CUDA, context.ordinal
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        native = self.native
+        context: Any = self.context
+        known = stream is None or type(stream) is int
+        if not (known and stream in context.ordered) or dl_device is not None or copy:
+            access: Access = "r" if self.readonly else "rw"
+            mapped = FFmpegHardwareFrame.wrap(native.frame).map("cuda", access)
+            return mapped[native.index].__dlpack__(
+                stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+            )
+        frame = native.frame
+        # For each frame of each decoder: mostly FFmpeg's answer suffices, without calls between.
+        readonly = _slot.__get__(self) or not (
+            (type(frame) is VideoFrame and _is_writable(pointer_at(id(frame) + FRAME_POINTER)))
+            or is_writable(frame)
+        )
+        found, keep = described_and_held(frame)
+        address, info = found.planes[native.index]
+        array = PointerArray(context, address, info, "device", keep, readonly)
+        if not libcuda.is_primary(context.ordinal, context.cuda_context):
+            self.__dlpack_device__()  # says why not
+        device = _CUDA, context.ordinal
+        return array.dlpack_capsule(device, max_version=max_version, readonly=readonly)
 
 
 class CUDADevice(HardwareDevice):
@@ -40,6 +104,17 @@ class CUDADevice(HardwareDevice):
     pixel_format = "cuda"
     primary_handle = "cuda_ptr"
     may_be_opaque = False
+    tensor_class = CUDAPlane
+
+    def __init__(
+        self, library: Libavutil, reference: OwnedPointer, drm_node: str | None = None
+    ) -> None:
+        super().__init__(library, reference, drm_node)
+        # For planes, which ask at each export: the number of the GPU, the CUcontext, and the
+        # streams of consumers, as DLPack names them, that need no event.
+        self.ordinal = self.handle("cuda_device")
+        self.cuda_context = self.handle("cuda_context")
+        self.ordered = streams_ordered_by(self.handle("cuda_stream"))
 
     @classmethod
     def _handles_of(cls, hwctx: int) -> dict[str, int]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Access, Context, Frame, MemoryMapper, Storage, Tensor, TensorInfo
@@ -10,7 +11,7 @@ from samebytes.errors import LayoutError
 from samebytes.formats import ImageInfo
 from samebytes.plugins import MapperSpec, Refused
 
-from .memory_edges import described_and_held
+from .frame import described_and_held
 
 if TYPE_CHECKING:
     from .device import HardwareDevice
@@ -25,10 +26,11 @@ class CUDAFrameToCUDA(MemoryMapper):
     not use them again.
     """
 
-    __slots__ = ("_is_same", "_stream")
+    __slots__ = ("_aim", "_is_same", "_stream")
 
     def __init__(self, spec: MapperSpec, source: Context, target: Context) -> None:
         super().__init__(spec, source, target)
+        self._aim = weakref.ref(target)
         # Handles of a context stay the same.
         self._is_same = _are_in_one_context(source, target)
         self._stream = source.handle("cuda_stream")
@@ -42,7 +44,8 @@ class CUDAFrameToCUDA(MemoryMapper):
         """
         if not self._is_same:
             raise Refused(_OTHER_CONTEXT)
-        target: Any = self.target
+        # As `target` has it, without two more calls for each frame.
+        target: Any = self._aim() or self.target
         found, keep = described_and_held(item.native)
         natives, storage = target.import_planes(
             found.planes,

@@ -7,15 +7,25 @@ wait for what is done with the pictures of the others.
 The streams are blocking ones (CU_STREAM_DEFAULT): CUDA itself orders what they do before later work
 on the legacy default stream, and that before their later work. So whoever uses FFmpeg's frames
 there sees no difference.
+
+Who says on which stream the frames are used has them made there: then nothing is to be ordered,
+which takes four calls of the driver for each frame, and the driver serves one thread at a time.
 """
 
 from __future__ import annotations
 
 import itertools
 from ctypes import c_void_p, sizeof
+from operator import index
 from typing import Any
 
-from samebytes.errors import LayoutError, MissingDependencyError
+from samebytes.errors import (
+    DeviceMismatchError,
+    LayoutError,
+    MissingDependencyError,
+    NativeError,
+    UnsupportedObjectError,
+)
 from samebytes.plugins import Lock
 
 from .._avutil import PYAV
@@ -26,23 +36,70 @@ from . import libcuda
 from .described import snapshot
 from .hwcontext_abi import DEVICE_CONTEXTS, AVCUDADeviceContext
 
-__all__ = ["have_own_stream"]
+__all__ = ["have_stream", "stream_of", "streams_ordered_by"]
 
 _MOST = 16
 """Streams of a CUDA context, which then go round: FFmpeg's frames may outlive their decoder, and
 work on its stream, so that none of these is ever destroyed."""
 
+_FIRST_HANDLE = 3
+"""The numbers below it stand for the default streams: of the context, legacy, of each thread."""
+
 _made: dict[int, list[int]] = {}
+# By handle, what callers passed, for the same reason to the end of the process.
+_held: dict[int, Any] = {}
 _lock = Lock()
 _turn = itertools.count()
 
 
-def have_own_stream(codec: Any, context: int) -> bool:
+def stream_of(queue: Any, context: int) -> int:
+    """The CUstream of a caller's object, which is held to the end of the process.
+
+    Args:
+        queue: a stream of torch, CuPy, Numba or cuda.core, or a handle as an int.
+        context: the CUcontext that it must belong to.
+
+    Returns:
+        The handle; 0 for a default stream.
+
+    Raises:
+        DeviceMismatchError: it belongs to another context.
+        UnsupportedObjectError: it is not a stream.
+    """
+    found: Any = queue
+    if hasattr(queue, "__cuda_stream__"):
+        found = queue.__cuda_stream__()[1]
+    else:
+        names = ("cuda_stream", "ptr", "handle")
+        found = next((getattr(queue, name) for name in names if hasattr(queue, name)), queue)
+    try:
+        handle = index(found)
+    except TypeError as error:
+        raise UnsupportedObjectError(
+            f"a {type(queue).__name__} is not a CUDA stream: pass its handle as an int"
+        ) from error
+    if handle < _FIRST_HANDLE:
+        return 0
+    try:
+        owner = libcuda.context_of(context, handle)
+    except NativeError as error:
+        raise DeviceMismatchError(f"{handle:#x} is not a stream of the GPU: {error}") from error
+    if owner != context:
+        raise DeviceMismatchError(
+            f"the stream {handle:#x} belongs to the CUcontext {owner:#x}, and the decoder's is "
+            f"{context:#x}"
+        )
+    _held[handle] = queue
+    return handle
+
+
+def have_stream(codec: Any, context: int, stream: int | None = None) -> bool:
     """Let a decoder's device use a stream of its own, before the decoder is opened.
 
     Args:
         codec: PyAV's codec context, made for CUDA.
         context: the CUcontext that its device uses.
+        stream: another one, from `stream_of`, that it is to use; 0 for the legacy default stream.
 
     Returns:
         False: the device is not where it is in the versions of FFmpeg that are known. It goes on
@@ -54,8 +111,24 @@ def have_own_stream(codec: Any, context: int) -> bool:
     device = _device(codec)
     if device is None or device.cuda_ctx != context or device.stream:
         return False
-    device.stream = _next(context)
+    device.stream = _next(context) if stream is None else stream or None
     return True
+
+
+def streams_ordered_by(stream: int) -> frozenset[int | None]:
+    """The streams whose work CUDA orders with that of a device's stream, in both directions.
+
+    Only of streams that last to the end of the process.
+
+    Args:
+        stream: the CUstream of a device of FFmpeg's; 0 for the legacy default stream.
+
+    Returns:
+        Handles, and None and 1 for the legacy default stream, as DLPack has it.
+    """
+    if not stream or any(stream in made for made in list(_made.values())):
+        return frozenset((stream or 1, 1, None))
+    return frozenset((stream,) if stream in _held else ())
 
 
 def _device(codec: Any) -> Any:

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from ctypes import c_void_p
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from av import VideoFrame
@@ -17,15 +18,15 @@ from .._avutil import PYAV
 from .._from_cpu import describe_native
 from .._libavutil import Libavutil
 from .._owned import acquired
-from .._pyav import FRAME_POINTER
+from .._pyav import FRAME_POINTER, frame_address, pointer_at
+from .._reference import OwnReference, cloning, own_reference
 from .described import Described, describe, snapshot
 from .libraries import library_at, system_library
 
-__all__ = ["HardwareFrame", "carry_meta", "described", "place_of"]
+__all__ = ["HardwareFrame", "carry_meta", "described", "described_and_held", "place_of"]
 
 # libavutil/avutil.h: AV_NOPTS_VALUE.
 _NO_PTS = -(1 << 63)
-_pointer_at = c_void_p.from_address
 
 
 class HardwareFrame:
@@ -128,7 +129,7 @@ def place_of(native: VideoFrame | HardwareFrame) -> tuple[Libavutil, int]:
     """Return the libavutil that a frame belongs to, and its AVFrame*."""
     if isinstance(native, HardwareFrame):
         return native.library, native.pointer
-    return PYAV, _pointer_at(id(native) + FRAME_POINTER).value or 0  # as frame_address() does
+    return PYAV, frame_address(native)
 
 
 def described(native: VideoFrame | HardwareFrame) -> Described:
@@ -138,6 +139,30 @@ def described(native: VideoFrame | HardwareFrame) -> Described:
         LayoutError: it was given back meanwhile, or is not a frame of a device.
     """
     return describe(*place_of(native))
+
+
+def described_and_held(native: VideoFrame | HardwareFrame) -> tuple[Described, OwnReference]:
+    """The description of a frame, and a reference to the buffers that it has now.
+
+    Dropping the reference gives them back.
+
+    Args:
+        native: the frame.
+
+    Raises:
+        LayoutError: as of `describe`.
+    """
+    if isinstance(native, VideoFrame):  # as place_of() does, without a call for each frame
+        library, address = PYAV, pointer_at(id(native) + FRAME_POINTER).value or 0
+    else:
+        library, address = place_of(native)
+    found = describe(library, address)
+    return found, own_reference(native, address, found.data, _clone_of(library))
+
+
+@cache
+def _clone_of(library: Libavutil) -> Callable[[int], OwnReference]:
+    return cloning(library)
 
 
 def carry_meta(native: VideoFrame | HardwareFrame, meta: FrameMeta) -> None:

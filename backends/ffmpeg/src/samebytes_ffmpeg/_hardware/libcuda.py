@@ -22,9 +22,11 @@ from samebytes import Device
 from samebytes.errors import MissingDependencyError, NativeError, UnknownNameError
 
 __all__ = [
+    "context_of",
     "current",
     "device_count",
     "device_of",
+    "is_primary",
     "new_stream",
     "primary_context",
     "synchronize",
@@ -97,6 +99,20 @@ def primary_context(ordinal: int) -> int:
     return context.value or 0
 
 
+@cache
+def is_primary(ordinal: int, context: int) -> bool:
+    """True if a CUcontext is the primary one of its device, which is retained then.
+
+    Args:
+        ordinal: the device's number.
+        context: the CUcontext.
+
+    Raises:
+        NativeError: the driver fails.
+    """
+    return primary_context(ordinal) == context
+
+
 @contextmanager
 def current(context: int) -> Iterator[None]:
     """Have a CUcontext current in this thread for the length of a block.
@@ -121,6 +137,22 @@ def new_stream(context: int) -> int:
     with current(context):
         _call("cuStreamCreate", byref(stream), c_uint(blocking))
     return stream.value or 0
+
+
+def context_of(context: int, stream: int) -> int:
+    """The CUcontext that a stream belongs to.
+
+    Args:
+        context: any CUcontext of the device.
+        stream: a CUstream that exists.
+
+    Raises:
+        NativeError: the driver knows no such stream.
+    """
+    found = c_void_p()
+    with current(context):
+        _call("cuStreamGetCtx", c_void_p(stream), byref(found))
+    return found.value or 0
 
 
 def synchronize(context: int, stream: int) -> None:

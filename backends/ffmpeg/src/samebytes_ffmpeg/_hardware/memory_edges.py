@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from ctypes import addressof, sizeof
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
@@ -15,18 +13,15 @@ from samebytes.errors import AccessError, LayoutError
 from samebytes.formats import ImageInfo
 from samebytes.plugins import Refused, joint_owner, memory_size
 
-from .._libavutil import Libavutil
 from .._loans import lend, put
-from .._reference import OwnReference, cloning, own_reference
-from .described import Described, describe
 from .drm_descriptor import descriptor_of, planes_of
-from .frame import HardwareFrame, carry_meta, place_of
+from .frame import HardwareFrame, carry_meta, described_and_held
 from .objects import empty_frame
 
 if TYPE_CHECKING:
     from .device import HardwareDevice
 
-__all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA", "described_and_held"]
+__all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA"]
 
 
 class VAAPIFrameToVA(MemoryMapper):
@@ -154,24 +149,3 @@ def _place(plane: Tensor) -> tuple[int, int, int, int, int]:
     if offset < 0 or pitch < 0:
         raise LayoutError("FFmpeg's DRM frames are not stored bottom up")
     return fd, memory_size(fd), offset, pitch, plane.handle("drm_modifier")
-
-
-def described_and_held(native: VideoFrame | HardwareFrame) -> tuple[Described, OwnReference]:
-    """The description of a frame, and a reference to the buffers that it has now.
-
-    Dropping the reference gives them back.
-
-    Args:
-        native: the frame.
-
-    Raises:
-        LayoutError: as of `describe`.
-    """
-    library, address = place_of(native)
-    found = describe(library, address)
-    return found, own_reference(native, address, found.data, _clone_of(library))
-
-
-@cache
-def _clone_of(library: Libavutil) -> Callable[[int], OwnReference]:
-    return cloning(library)

@@ -23,7 +23,7 @@ from .._meaning import colors_and_aspect
 from .._meta import FFmpegMeta
 from .._owned import acquired, buffer_data
 from .._pixel_formats import pixel_format_name
-from .._pyav import fraction, frame_address
+from .._pyav import FRAME_POINTER, fraction, frame_address, pointer_at
 from .._reference import ADVICE, shared_at, writable_at
 from .described import describe
 from .drm_descriptor import DRMPlane, planes_of
@@ -43,8 +43,10 @@ __all__ = [
     "HardwarePlane",
     "check_supported",
     "empty_frame",
+    "is_writable",
 ]
 
+_new = object.__new__
 # The slots of the base classes, which the properties of the same name stand before.
 _frame_slot: Any = Frame.readonly
 _plane_slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
@@ -63,13 +65,15 @@ class HardwarePlane:
     index: int
 
 
-def _is_writable(native: VideoFrame | HardwareFrame) -> bool:
+def is_writable(native: VideoFrame | HardwareFrame) -> bool:
     """True if nobody else would notice a write.
 
     FFmpeg marks the buffers of new surfaces as read-only (AV_BUFFER_FLAG_READONLY, in
     libavutil/hwcontext_vaapi.c): that is about the number of the surface, not about its pixels.
     """
     library, address = place_of(native)
+    if library.frame_is_writable(address):  # of VA-API it never is
+        return True
     found = described(native)
     if found.kind == "vaapi":
         return not shared_at(library, address, found.data)
@@ -100,29 +104,31 @@ class FFmpegHardwareFrame(Frame):
             UnsupportedObjectError: it is neither.
         """
         is_of_pyav = isinstance(native, VideoFrame)
-        if not is_of_pyav and not isinstance(native, HardwareFrame):
+        if is_of_pyav:  # as place_of() does, without a call for each frame
+            library, address = PYAV, pointer_at(id(native) + FRAME_POINTER).value or 0
+        elif isinstance(native, HardwareFrame):
+            library, address = place_of(native)
+        else:
             raise UnsupportedObjectError(f"{native!r} is not a frame of a device")
-        library, address = place_of(native)
         found = describe(library, address)
         if found.kind == "drm":
             planes_of(found)  # a forged descriptor is found out here, where the error helps most
         meta: FrameMeta
         if is_of_pyav:
-            meta = FFmpegMeta(native)
-            meta.info = found.image
+            meta = _new(FFmpegMeta)
+            meta.native, meta.info = native, found.image
         else:
             fields = library.AVFrame.from_address(native.pointer)
             says = colors_and_aspect(fields)
             meta = FrameMeta(found.image, native.pts, fraction(native.time_base), says)
-        return cls.borrowed(native, _device_over()(library, found.device_ref), meta)
+        # By position and without a call between: this wraps every decoded frame.
+        return cls(native, _device_over()(library, found.device_ref), native, None, False, meta)
 
-    @property
-    def readonly(self) -> bool:  # evaluated each time
-        return bool(read_slot(_frame_slot, self)) or not _is_writable(self.native)
+    def _is_readonly(self) -> bool:  # evaluated each time
+        return bool(read_slot(_frame_slot, self)) or not is_writable(self.native)
 
-    @readonly.setter
-    def readonly(self, value: bool) -> None:
-        _frame_slot.__set__(self, value)
+    # It is set by the slot itself, and not by a function of Python for each frame.
+    readonly = property(_is_readonly, _frame_slot.__set__)
 
     @property
     def may_become_writable(self) -> bool:  # type: ignore[override]  # not what is mapped to read
@@ -142,7 +148,9 @@ class FFmpegHardwareFrame(Frame):
         return download(self)
 
     def _make_planes(self) -> tuple[Tensor, ...]:
-        native, planes = self.native, range(len(self.image.format.planes))
+        native, image = self.native, self.meta.info
+        assert isinstance(image, ImageInfo), "frames of devices are images"
+        planes = range(len(image.format.planes))
         return self._planes_over([HardwarePlane(native, index) for index in planes])
 
     def _handle(self, key: str) -> int | None:
@@ -169,13 +177,10 @@ class FFmpegHardwarePlane(Tensor):
     native: HardwarePlane
     readonly_advice = ADVICE
 
-    @property
-    def readonly(self) -> bool:  # evaluated each time
-        return bool(read_slot(_plane_slot, self)) or not _is_writable(self.native.frame)
+    def _is_readonly(self) -> bool:  # evaluated each time
+        return bool(read_slot(_plane_slot, self)) or not is_writable(self.native.frame)
 
-    @readonly.setter
-    def readonly(self, value: bool) -> None:
-        _plane_slot.__set__(self, value)
+    readonly = property(_is_readonly, _plane_slot.__set__)
 
     def _describe(self) -> TensorInfo:
         found = described(self.native.frame)

@@ -198,7 +198,7 @@ def hop_of(
     constant = mapper.target if mapper.target.singleton else None
     ref = mapper._target
     linear = mapper.source.may_be_opaque and not mapper.spec.opaque
-    at_once = constant if readonly and not linear and accepts is None else None
+    at_once = readonly and not linear and accepts is None
 
     def ready(source: Any) -> Any:
         target = constant or _alive(ref)
@@ -212,7 +212,7 @@ def hop_of(
 
     def hop(source: Any) -> Any:
         try:
-            target = at_once or ready(source)
+            target = (at_once and (constant or ref())) or ready(source)
             # Held here while the edge reads pointers: another thread may close the source.
             owner, _held = source._owner, source.native
             native, says, storage = connect(source, access)

@@ -355,7 +355,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             TypeError: neither a number nor an index of numpy's: use `planes` for slices.
         """
         try:
-            return self.planes[index(number)]
+            return (self._planes or self.planes)[index(number)]
         except IndexError:
             raise IndexError(f"plane {number} of {len(self)}") from None
         except TypeError:

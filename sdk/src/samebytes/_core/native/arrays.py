@@ -20,15 +20,15 @@ class _Pinned:
     """An address range as numpy sees it, and the object that keeps it valid."""
 
     __slots__ = ("__array_interface__", "owner")
-
-    def __init__(self, interface: dict[str, Any], owner: object) -> None:
-        self.__array_interface__ = interface
-        self.owner = owner
+    __array_interface__: dict[str, Any]
+    owner: object
 
 
 def pinned_array(interface: dict[str, Any], owner: object) -> np.ndarray[Any, Any]:
     """The array that `interface` describes; it, and whatever is made from it, holds `owner`."""
-    return np.asarray(_Pinned(interface, owner))
+    pinned = _Pinned()
+    pinned.__array_interface__, pinned.owner = interface, owner
+    return np.asarray(pinned)
 
 
 def array_in(storage: Storage, info: TensorInfo, offset: int = 0) -> np.ndarray[Any, Any]:
