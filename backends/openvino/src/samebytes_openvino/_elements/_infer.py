@@ -286,8 +286,13 @@ class OpenVINOInfer(Transform):
             request = bound(idle, (frame,), copy=self.copy)
             tensors = self._models.outputs_for(request)[0] if self._results.outlive else None
             outputs = request.infer()
-            request.release_inputs()
-            self._results.of_frame(frame, tensors, outputs, _transform(idle, 0))
+            transform = WHOLE
+            if isinstance(idle, ImageRequest):
+                transform = idle.transforms[0]
+                idle.release_frame()
+            else:
+                request.release_inputs()
+            self._results.of_frame(frame, tensors, outputs, transform)
         finally:
             runners.put_back(idle)
         return frame
