@@ -364,19 +364,35 @@ def test_profiles_that_change(name: str, tmp_path: Path) -> None:
     assert all(map(np.array_equal, (data for _, data in found), expected))
 
 
-def test_a_profile_that_nvdec_lacks(tmp_path: Path) -> None:
-    """After frames of one that it has."""
+def change_to_444(folder: Path) -> Path:
+    """A stream of five frames of a profile that NVDEC has, and five of one that it lacks."""
     parts = [
-        write(tmp_path / f"{format_}.h264", "libx264", 5, (640, 480), format_, preset="ultrafast")
+        write(folder / f"{format_}.h264", "libx264", 5, (640, 480), format_, preset="ultrafast")
         for format_ in ("yuv420p", "yuv444p")
     ]
-    path = tmp_path / "joined.h264"
+    path = folder / "joined.h264"
     path.write_bytes(b"".join(part.read_bytes() for part in parts))
-    with samebytes_ffmpeg.open(path, hwaccel="cuda") as video:
+    return path
+
+
+def test_a_profile_that_nvdec_lacks(tmp_path: Path) -> None:
+    with samebytes_ffmpeg.open(change_to_444(tmp_path), hwaccel="cuda") as video:
         for _ in range(5):
             assert next(video).context.node == "ffmpeg:CUDA"
         with pytest.raises(ElementError, match="cannot decode this h264 of 640x480 in yuv444p"):
             next(video)
+
+
+@pytest.mark.parametrize("unsafe_output", [False, True])
+def test_auto_counts_frames_of_nvdec_alone(tmp_path: Path, unsafe_output: bool) -> None:
+    """Not those that FFmpeg goes on to decode in software."""
+    path = change_to_444(tmp_path)
+    source = FFmpegSource(path, hwaccel="auto", unsafe_output=unsafe_output)
+    sb.reset_stats()
+    ran = el.Pipeline(source, OnGPU(), copy=True).run()
+    assert ran.of("ffmpeg.source").frames_out == 10
+    counted = sb.stats().by_edge.get("NVDEC -> ffmpeg:CUDA")
+    assert (counted.copies if counted else 0) == (0 if unsafe_output else 5)
 
 
 def test_a_connection_that_is_made_again(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ class CUDADecoding:
 
     Attributes:
         limit: as of Decoding. A few beyond it FFmpeg has no surface left, and fails.
+        in_software: FFmpeg has decoded some frames of it in software.
     """
 
     memory = "ffmpeg:CUDA"
@@ -59,6 +60,7 @@ class CUDADecoding:
         self._device = device
         self._queue = queue
         self.strict = strict
+        self.in_software = False
         self._unsafe = unsafe_output
         self._extra = extra_hw_frames
         self.limit = extra_hw_frames + _SPARE if unsafe_output else None
@@ -136,6 +138,8 @@ class CUDADecoding:
 
     def given(self, frame: av.VideoFrame) -> None:
         """Note a frame that is given out: count FFmpeg's copy of it, or that its surface is out."""
+        if self.in_software and frame.format.name != "cuda":
+            return
         if self._unsafe:
             self._watch(frame_address(frame))
         else:
@@ -196,6 +200,7 @@ class _NVDEC:
         for frame in frames:
             if frame.format.name != "cuda":
                 if self._has_begun and not self._decoding.strict:
+                    self._decoding.in_software = True
                     continue
                 why = self._decoding.refusal(codec.codec.canonical_name, _bits(frame.format))
                 raise NoHardwareError(

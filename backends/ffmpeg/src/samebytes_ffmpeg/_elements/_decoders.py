@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import av
 
@@ -98,8 +98,14 @@ class StreamDecoder:
         self._context.thread_count = threads
         stream.thread_type = "NONE" if threads == 1 else "AUTO"
 
-    # As of Decoder: PyAV's own method, without one of ours around it for each packet.
-    decode = staticmethod(av.Packet.decode)
+    if TYPE_CHECKING:
+
+        def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
+            """As of Decoder."""
+
+    else:
+        # PyAV's own method, without one of ours around it for each packet.
+        decode = staticmethod(av.Packet.decode)
 
     def flush(self) -> None:
         """Nothing: PyAV does so for each stream of a container that it seeks in."""
