@@ -185,6 +185,25 @@ def contexts():
     assert (found.state, found.memory_types) == ("ready", ("alpha",))
 
 
+def test_an_object_that_raises_where_it_is_asked_is_not_a_hook(site: Site) -> None:
+    site.plugin(
+        "alpha",
+        """
+class Lazy:
+    def __getattr__(self, name):
+        raise RuntimeError("settings are not configured")
+
+settings = Lazy()
+
+@hookimpl
+def samebytes_contexts():
+    return (ContextSpec(node="alpha", context="a:B"),)
+""",
+    )
+    found = next(p for p in sb.installed_plugins() if p.name == "alpha")
+    assert (found.state, found.error, found.memory_types) == ("ready", "", ("alpha",))
+
+
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

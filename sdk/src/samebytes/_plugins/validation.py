@@ -179,7 +179,9 @@ class _Manager(pluggy.PluginManager):
         self.add_hookspecs(hookspecs)
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
-        marked = isinstance(getattr(vars(plugin).get(name), _MARK, None), dict)
+        value = vars(plugin).get(name)
+        # Other objects are not asked: one that is made when it is used may raise.
+        marked = callable(value) and isinstance(getattr(value, _MARK, None), dict)
         return super().parse_hookimpl_opts(plugin, name) if marked else None
 
 
