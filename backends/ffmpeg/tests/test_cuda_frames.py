@@ -268,6 +268,26 @@ class CudaCoreStream:
         return 0, self._stream
 
 
+class CudaCoreStreamOfOld(CudaCoreStream):
+    """A stream as cuda.core had it at first, where that is a property."""
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        return found() if name == "__cuda_stream__" else found
+
+
+class NumbaStream:
+    """A stream as Numba has it."""
+
+    def __init__(self, stream: int) -> None:
+        self.handle = ctypes.c_void_p(stream)
+
+
+def of_cuda_bindings(stream: int) -> Any:
+    """A CUstream of cuda-bindings."""
+    return pytest.importorskip("cuda.bindings.driver").CUstream(stream)
+
+
 def new_stream(flags: int = 1) -> int:
     """One that CUDA does not order by the default stream, as torch's are."""
     made = ctypes.c_void_p()
@@ -277,7 +297,12 @@ def new_stream(flags: int = 1) -> int:
     return made.value or 0
 
 
-@pytest.mark.parametrize("kind", [Queue, CudaCoreStream, int])
+KINDS = [
+    Queue, CudaCoreStream, CudaCoreStreamOfOld, NumbaStream, of_cuda_bindings, ctypes.c_void_p, int,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_decoder_works_on_the_callers_stream(kind: Callable[[int], Any]) -> None:
     context, stream = sb.context("ffmpeg:CUDA").handle("cuda_context"), new_stream()
     with libcuda.current(context):
@@ -296,6 +321,10 @@ def test_default_streams_and_what_is_not_a_stream() -> None:
     assert [stream_of(Queue(number), context) for number in range(3)] == [0, 0, 0]
     with pytest.raises(UnsupportedObjectError, match="a str is not a CUDA stream"):
         stream_of("fast", context)
+    # The driver would read at that address.
+    for number in (3, 4095, -1, 2**64):
+        with pytest.raises(UnsupportedObjectError, match="is not the handle of a CUDA stream"):
+            stream_of(number, context)
     frame = sb.frame(by_ffmpeg(picture()))
     stream = libcuda.new_stream(frame.context.handle("cuda_context"))
     with pytest.raises(DeviceMismatchError, match="belongs to the CUcontext"):

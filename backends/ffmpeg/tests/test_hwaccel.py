@@ -30,7 +30,7 @@ from samebytes import Frame
 from samebytes.errors import ElementError, ParameterError, PoolTimeoutError
 from samebytes_ffmpeg import FFmpegSource, HardwareDevice
 from samebytes_ffmpeg._elements import _choosing
-from samebytes_ffmpeg._elements._cuda_decoding import CUDADecoding, _current, _hwaccel
+from samebytes_ffmpeg._elements._cuda_decoding import _NVDEC, CUDADecoding, _current, _hwaccel
 from samebytes_ffmpeg._elements._decoders import (
     Decoder,
     NoHardwareError,
@@ -87,6 +87,38 @@ class Uploading(StreamDecoder):
             found.append(native)
         sb.reset_stats()
         return found
+
+
+class LeavesSizes(Uploads):
+    """As NVDEC, which FFmpeg gives up where frames of another size come."""
+
+    def decoder(self, stream: Any, threads: int) -> Decoder:
+        del threads
+        return _LeavesSizes(OfOneSize(stream.codec_context), self)
+
+
+class OfOneSize:
+    """A codec context whose frames are on the device where they have the size of the first."""
+
+    def __init__(self, codec: Any) -> None:
+        self.codec, self.format, self._of = codec.codec, codec.format, codec
+        self._size: tuple[int, int] | None = None
+
+    def decode(self, packet: av.Packet[Any]) -> list[av.VideoFrame]:
+        device = sb.context("ffmpeg:CUDA")
+        assert isinstance(device, HardwareDevice)
+        found = []
+        for frame in self._of.decode(packet):
+            self._size = self._size or (frame.width, frame.height)
+            same = self._size == (frame.width, frame.height)
+            native: Any = device.upload(frame).native if same else frame
+            found.append(native)
+        return found
+
+
+class _LeavesSizes(_NVDEC):
+    def close(self) -> None:
+        """PyAV ends the codec."""
 
 
 @pytest.fixture
@@ -417,6 +449,24 @@ class TestOnDevice:
                 found, other = (f.map("cpu", copy=True).planes[0] for f in (ours, theirs))
                 assert np.array_equal(np.asarray(found), np.asarray(other))
         assert [(f.width, f.height) for f in kept] == parts
+
+    @pytest.mark.parametrize("unsafe_output", [False, True])
+    def test_sizes_that_ffmpeg_decodes_in_software(
+        self, unsafe_output: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With hwaccel="auto", and after frames that NVDEC has decoded: they go on as they are."""
+        monkeypatch.setattr(_choosing, "CUDADecoding", LeavesSizes)
+        path = tmp_path / "sizes.h264"
+        parts = [(64, 48), (130, 70), (64, 48)]
+        data = [raw_video(tmp_path / "part.h264", size).read_bytes() for size in parts]
+        path.write_bytes(b"".join(data))
+        source = FFmpegSource(path, hwaccel="auto", unsafe_output=unsafe_output)
+        sb.reset_stats()
+        with el.Pipeline(source, OnGPU(), copy=True).start() as out:
+            found = [(frame.width, frame.context.node) for frame in out]
+        assert found == [(64, "ffmpeg:CUDA"), (130, "ffmpeg"), (64, "ffmpeg:CUDA")]
+        copied = sb.stats().by_edge.get("NVDEC -> ffmpeg:CUDA")
+        assert (copied and copied.copies) == (None if unsafe_output else 2)
 
     def test_a_device_that_fails_at_the_first_frame(
         self, clip: Path, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import itertools
 from ctypes import c_void_p, sizeof
-from operator import index
 from typing import Any
 
 from samebytes.errors import (
@@ -44,6 +43,9 @@ work on its stream, so that none of these is ever destroyed."""
 
 _FIRST_HANDLE = 3
 """The numbers below it stand for the default streams: of the context, legacy, of each thread."""
+_PAGE = 4096
+"""Handles are pointers, and no system has memory at the first ones. CUDA's drivers read there."""
+_LARGEST_HANDLE = 2**64 - 1
 
 _made: dict[int, list[int]] = {}
 # By handle, what callers passed, for the same reason to the end of the process.
@@ -56,7 +58,8 @@ def stream_of(queue: Any, context: int) -> int:
     """The CUstream of a caller's object, which is held to the end of the process.
 
     Args:
-        queue: a stream of torch, CuPy, Numba or cuda.core, or a handle as an int.
+        queue: a stream of torch, CuPy, Numba or cuda.core; or a handle as an int, a
+            `ctypes.c_void_p` or a CUstream of cuda-bindings.
         context: the CUcontext that it must belong to.
 
     Returns:
@@ -66,20 +69,13 @@ def stream_of(queue: Any, context: int) -> int:
         DeviceMismatchError: it belongs to another context.
         UnsupportedObjectError: it is not a stream.
     """
-    found: Any = queue
-    if hasattr(queue, "__cuda_stream__"):
-        found = queue.__cuda_stream__()[1]
-    else:
-        names = ("cuda_stream", "ptr", "handle")
-        found = next((getattr(queue, name) for name in names if hasattr(queue, name)), queue)
-    try:
-        handle = index(found)
-    except TypeError as error:
-        raise UnsupportedObjectError(
-            f"a {type(queue).__name__} is not a CUDA stream: pass its handle as an int"
-        ) from error
-    if handle < _FIRST_HANDLE:
+    handle = _number_of(queue)
+    if 0 <= handle < _FIRST_HANDLE:
         return 0
+    if not _PAGE <= handle <= _LARGEST_HANDLE:
+        raise UnsupportedObjectError(
+            f"{handle} is not the handle of a CUDA stream: pass the stream itself"
+        )
     try:
         owner = libcuda.context_of(context, handle)
     except NativeError as error:
@@ -91,6 +87,26 @@ def stream_of(queue: Any, context: int) -> int:
         )
     _held[handle] = queue
     return handle
+
+
+def _number_of(queue: Any) -> int:
+    found: Any = queue
+    protocol = getattr(queue, "__cuda_stream__", None)
+    if protocol is not None:  # of cuda.core it was a property once
+        found = (protocol() if callable(protocol) else protocol)[1]
+    else:
+        names = ("cuda_stream", "ptr", "handle")
+        found = next((getattr(queue, name) for name in names if hasattr(queue, name)), queue)
+    if isinstance(found, c_void_p):  # of Numba
+        return found.value or 0
+    try:
+        if not isinstance(found, bool | float | str | bytes):  # which int() would take, too
+            return int(found)
+    except (TypeError, ValueError):
+        pass
+    raise UnsupportedObjectError(
+        f"a {type(queue).__name__} is not a CUDA stream: pass its handle as an int"
+    )
 
 
 def have_stream(codec: Any, context: int, stream: int | None = None) -> bool:
