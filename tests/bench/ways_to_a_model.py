@@ -350,13 +350,13 @@ def _pipeline_of_streams(clip: str, folder: Path, threads: int) -> Pass:
             quality="fast",
         )  # fmt: skip
         with el.Pipeline(sources, infer).start(threads=threads) as frames:
-            firsts = [next(frames) for _ in range(STREAMS)]
-            left_out = {(stream_of(frame), frame.pts or 0) for frame in firsts}
-            del firsts
-            yield found[min(left_out)]
+            for _ in range(STREAMS):  # of any of the streams, and not timed
+                next(frames)
+            yield next(iter(found.values()))
             for _ in frames:
                 pass
-        yield from (found[key] for key in sorted(found) if key not in left_out)
+        firsts = {min(key for key in found if key[0] == stream) for stream in range(STREAMS)}
+        yield from (found[key] for key in sorted(found) if key not in firsts)
 
     return run
 
