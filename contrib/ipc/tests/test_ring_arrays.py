@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import samebytes
-from samebytes import Frame
+from samebytes import Frame, ImageInfo
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError, LayoutError
-from samebytes_ipc import RingReader, RingTimeoutError, RingWriter
+from samebytes_ipc import MessageError, RingReader, RingTimeoutError, RingWriter
 from samebytes_ipc._ring import layouts, pool, received_frames, slots
 
 from .both_ends import connect, join, memfds, ring, sent, served, value_of, writer_at
@@ -153,6 +153,43 @@ def test_arrays_that_are_read_are_read_only_and_keep_their_slot() -> None:
         assert array.max() == 3
         del array
         assert served(writer, lambda: writer.statistics.gone.done == 1)
+
+
+@pytest.mark.parametrize("part", ["frame", "plane", "array"])
+def test_what_a_reader_has_is_sent_to_another_ring(part: str) -> None:
+    with ring(0, slots=2) as (first,), ring() as (second, last):
+        reader = join(first, timeout=20, target="cpu")
+        for value in range(1, 5):  # each slot comes as arrays of its own once it was mapped
+            sent(first, value)
+            got = reader.read()
+            plane = got.planes[0]
+            item = {"frame": got, "plane": plane, "array": samebytes.tensor(plane.native)}[part]
+            with pytest.raises(CopyRequiredError):
+                second.send(item)
+            second.send(item, copy=True)
+            del got, plane, item
+            view = last.read().map("cpu")
+            assert (np.asarray(view.native) == value).all()
+            del view
+        reader.close()
+    samebytes.reset_stats()
+
+
+@pytest.mark.parametrize("target", ["dma", "cpu"])
+def test_a_format_that_the_program_changes_arrives_or_is_refused(target: Any) -> None:
+    with ring(format="RGB24") as (writer, reader):
+        rgb, bgr, gray = (ImageInfo.of(name, 64, 16) for name in ("RGB24", "BGR24", "GRAY8"))
+        for info in (rgb, bgr, rgb, gray, rgb):
+            frame = writer.acquire(target=target)
+            if info is not rgb:
+                frame.meta.info = info
+            if info is gray:
+                with pytest.raises(MessageError, match="plane y of GRAY8"):
+                    writer.send(frame)
+            else:
+                writer.send(frame)
+                assert reader.read().meta.info == info
+        assert writer.statistics.accepted == 4
 
 
 def test_another_target() -> None:

@@ -219,6 +219,26 @@ def test_memory_of_others_is_given_back_without_the_lock() -> None:
         assert results[1:] == [False]
 
 
+def test_a_finalizer_serves_while_a_frame_is_sent() -> None:
+    """Each reader gets the frame once."""
+    with ring(2) as (writer, *readers):
+        for _ in range(8):  # each slot is known to the readers
+            sent(writer, 1)
+            assert [value_of(reader.read()) for reader in readers] == [1, 1]
+
+        class Joined(list[Any]):
+            def __iter__(self) -> Iterator[Any]:
+                writer.serve()
+                return super().__iter__()
+
+        writer._server._joined = Joined(writer._server._joined)
+        for value in (2, 3):
+            sent(writer, value)
+            assert [value_of(reader.read()) for reader in readers] == [value, value]
+        writer.wait_until_read()
+        assert [r.done for r in writer.statistics.readers] == [10, 10]
+
+
 def test_a_slot_changes_its_memory_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Frames of the memory before are not sent as frames of the one that comes."""
     ours, theirs = pair()

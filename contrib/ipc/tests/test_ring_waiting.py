@@ -162,6 +162,17 @@ def test_the_turn_to_send_is_not_lost_to_an_exception(
         writer.wait_until_read()
 
 
+def test_a_wait_for_room_ends_when_all_was_said() -> None:
+    """Also where another thread says it meanwhile: room that is there wakes nobody again."""
+    with ring() as (_, reader):
+        connection, wake = reader._connection, reader._wake
+        for room in (True, False):
+            waiting = connection.poll_for(wake, room)
+            assert bool(waiting.poll(0)) is room
+            connection.keep_poll(wake, room, waiting)
+        assert connection.poll_for(wake, False) is waiting
+
+
 def test_a_signal_handler_reads_while_its_thread_waits_for_a_writer(tmp_path: Path) -> None:
     """It gets the next writer's frame, and the reader has one connection to that."""
     address = str(tmp_path / "ring")

@@ -136,16 +136,16 @@ class Connection:
         waiting.register(self.sock.fileno(), select.POLLIN)
         return bool(waiting.poll(0))
 
-    def poll_for(self, wake: Fd) -> select.poll:
+    def poll_for(self, wake: Fd, room: bool) -> select.poll:
         """Return what waits for a packet, the end of the writer, `wake`, or room to send.
 
         Args:
             wake: what else to wait for.
+            room: wait for room, too.
 
         Raises:
             ValueError: the socket was closed.
         """
-        room = bool(self._unsent)
         while self._polls:
             try:
                 known = self._polls.pop()
@@ -160,10 +160,10 @@ class Connection:
             waiting.register(self._pidfd.fileno(), select.POLLIN)
         return waiting
 
-    def keep_poll(self, wake: Fd, waiting: select.poll) -> None:
-        """Have the next poll_for() return that again; what it waits for rarely changes."""
-        if self.credits and not self._unsent:
-            self._polls.append((wake, False, waiting))
+    def keep_poll(self, wake: Fd, room: bool, waiting: select.poll) -> None:
+        """Have the next poll_for() of the same return that; what it waits for rarely changes."""
+        if self.credits:
+            self._polls.append((wake, room, waiting))
 
     def begin(
         self,

@@ -23,10 +23,10 @@ from samebytes import (
 )
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.plugins import Lock, array_in, deferred
-from samebytes_dma import DMA, DMABuffer, DMAPlane, DMATensor
+from samebytes_dma import DMA, DMABuffer, DMAPlane, DMATensor, frame_with_meta
 
 from .._wire.describing import describe_layout, read
-from .._wire.message import MAX_AXES, MAX_DESCRIPTORS, MAX_EXTENT
+from .._wire.message import MAX_AXES, MAX_DESCRIPTORS, MAX_EXTENT, named
 from .._wire.values import Value
 from .packets import MAX_LAYOUTS, pack_layout
 
@@ -256,15 +256,26 @@ class Layouts:
         self._known: dict[Any, Layout] = {}
         self._usual: tuple[SlotLayout | None, Layout | None] = (None, None)
 
-    def of_slots(self, buffer: DMABuffer) -> Layout:
-        """Return the layout of what acquire() gives, in the memory of any slot."""
-        known = self._usual[1]
-        if known is None:
-            slot_layout = self._slot_layout
-            assert slot_layout is not None
-            planes = slot_layout.planes_in(buffer)
-            known = self._any(slot_layout.item_over(planes, buffer.storage))
-            self._usual = slot_layout, known
+    def of_slots(self, buffer: DMABuffer, meta: FrameMeta | None) -> Layout:
+        """Return the layout of what acquire() gives, in the memory of any slot.
+
+        Args:
+            buffer: of one.
+            meta: of a frame, whose format may be another one by now.
+
+        Raises:
+            MessageError, UnsupportedObjectError: it cannot be described to readers.
+        """
+        slot_layout, known = self._slot_layout, self._usual[1]
+        assert slot_layout is not None
+        usual = meta is None or meta.info is slot_layout.image
+        if known is None or not usual:
+            item = slot_layout.item_over(slot_layout.planes_in(buffer), buffer.storage)
+            if meta is not None and isinstance(item, Frame):
+                item.meta.info = meta.info
+            known = self._any(item)
+            if usual:
+                self._usual = slot_layout, known
         return known
 
     def of(self, item: Any) -> Layout:
@@ -296,6 +307,9 @@ class Layouts:
         description = describe_layout(item)
         # What readers would refuse is refused here.
         read(Value(description), 1, lambda plane, readonly: None)
+        if info is not None:
+            with named("frame.planes"):
+                frame_with_meta(natives, FrameMeta(info))
         body = json.dumps(description, separators=(",", ":")).encode()
         with self._lock:
             if key not in self._known:

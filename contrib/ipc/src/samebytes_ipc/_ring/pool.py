@@ -154,7 +154,8 @@ class Pool:
         native = getattr(item, "native", None)
         array = native[0] if type(native) is tuple else native
         use = getattr(getattr(array, "base", None), "base", None)
-        if type(use) is SlotBytes and use.given() is item and use.slot in self.own:
+        # Those that a reader has are of no slot here, and were not given.
+        if type(use) is SlotBytes and use.slot in self.own and use.given() is item:
             return use.slot
         return None
 

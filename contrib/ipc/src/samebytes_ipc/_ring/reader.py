@@ -368,8 +368,9 @@ class RingReader(Storage.Uncopied):
         wake = self._wake
         if wake is None:
             return
+        room = connection.waits_for_room
         try:
-            waiting = connection.poll_for(wake)
+            waiting = connection.poll_for(wake, room)
         except ValueError:  # another thread has closed it: read() says so
             return
         # Whoever writes to `wake` has stopped this reader, ended the connection, or left a packet
@@ -380,7 +381,7 @@ class RingReader(Storage.Uncopied):
         if not events:
             # An end of which no event comes is found out soon.
             events = waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
-        connection.keep_poll(wake, waiting)
+        connection.keep_poll(wake, room, waiting)
         if len(events) != 1 or events[0][0] != connection.sock.fileno():  # not a packet alone
             connection.look_for_writer()
 

@@ -229,7 +229,7 @@ class RemoteReader:
         What a frame costs while the reader keeps up is this function and a packet.
 
         Args:
-            delivery: is the last of those that wait.
+            delivery: is the last of those that wait, if any do.
             most: how many frames the reader may have.
 
         Returns:
@@ -237,7 +237,7 @@ class RemoteReader:
         """
         held, slot, layout = self.held, delivery.slot, delivery.layout
         if (
-            len(self.pending) > 1
+            len(self.pending) != 1  # 0: a finalizer that serves was faster
             or len(held) >= most
             or len(held) >= self._credits
             or self._slots.get(slot.number) != slot.version

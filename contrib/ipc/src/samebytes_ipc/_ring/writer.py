@@ -442,7 +442,7 @@ class RingWriter(Storage.Uncopied):
         if buffer is None:  # another thread may be closing it just now
             raise ClosedError("this ring was closed")
         arrays = type(item.context) is CpuContext
-        layout = self._layouts.of_slots(buffer) if arrays else self._layouts.of(item)
+        layout = self._layouts.of_slots(buffer, meta) if arrays else self._layouts.of(item)
         body, results, pts, base = b"", _NONE, None, None
         if meta is not None:
             pts, base = meta.pts, meta.time_base
