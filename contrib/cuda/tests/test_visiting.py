@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -201,6 +202,24 @@ def test_a_stream_that_nobody_holds_is_waited_for(
     del capsule, array
     assert pool.back == 1
     assert (gpu.peek(pool.address, BYTES) == 5).all()
+
+
+@ordering
+def test_the_default_stream_of_a_thread_is_waited_for(
+    gpu: Gpu, pool: Pool, context: CudaContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread has another stream by that name, and may be who gives the memory back."""
+    of_thread = 2
+    monkeypatch.setattr("samebytes_cuda._context.ordering_queue", lambda: of_thread)
+    held: list[object] = [array := pool.lend(context)]
+    held.append(array.__dlpack__(stream=of_thread))
+    del array
+    gpu.set_later(pool.address, 6, BYTES, of_thread)
+    thread = threading.Thread(target=held.clear)
+    thread.start()
+    thread.join()
+    assert pool.back == 1
+    assert (gpu.peek(pool.address, BYTES) == 6).all()
 
 
 @ordering

@@ -333,6 +333,8 @@ class CudaContext(Context[CudaTensor]):
         pin = Visit(release, holds=uses, wait=uses.finish, flush=flush, at_exit=True)
         pin.context, pin.handed_out, pin.uses = self, False, uses
         pin.ordered = handle
+        if handle == _streams.PER_THREAD_STREAM:
+            pin.hand_out()  # who gives the memory back may be another thread, which has another one
         arrays = []
         for address, info in places:
             array = _new(CudaArray)  # its constructor is a function of Python for each plane

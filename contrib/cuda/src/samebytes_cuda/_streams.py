@@ -25,11 +25,13 @@ from samebytes.plugins import native_pointer
 from ._driver import LEGACY_STREAM, Current, Home, call, check, driver
 
 __all__ = [
-    "check_device", "check_queue", "follow", "follows_home", "follows_home_of", "free_events",
-    "handle_of", "is_handle", "known_handle", "known_streams", "order", "order_known", "precede",
+    "PER_THREAD_STREAM", "check_device", "check_queue", "follow", "follows_home", "follows_home_of",
+    "free_events", "handle_of", "is_handle", "known_handle", "known_streams", "order",
+    "order_known", "precede",
 ]  # fmt: skip
 
-_PER_THREAD_STREAM = 2
+PER_THREAD_STREAM = 2
+"""The default stream of the thread that says so: another one in each thread."""
 _LARGEST_HANDLE = 2**64 - 1
 _PAGE = 4096
 """Handles are pointers, and no system has memory at the first ones. CUDA's drivers read there."""
@@ -72,7 +74,7 @@ def is_handle(stream: Any) -> bool:
     """True if `stream` is an int that can be a CUstream, except the legacy default stream (0)."""
     if not isinstance(stream, int) or isinstance(stream, bool):
         return False
-    return stream in (LEGACY_STREAM, _PER_THREAD_STREAM) or _PAGE <= stream <= _LARGEST_HANDLE
+    return stream in (LEGACY_STREAM, PER_THREAD_STREAM) or _PAGE <= stream <= _LARGEST_HANDLE
 
 
 def _number_of(queue: Any) -> int:
@@ -139,7 +141,7 @@ def order_known(
     taken: list[tuple[Any, Any]] = []
     try:
         # Streams by their own handles and an event that is there need no current context.
-        if is_current or min(first, *later) > _PER_THREAD_STREAM:
+        if is_current or min(first, *later) > PER_THREAD_STREAM:
             try:  # noqa: SIM105 - suppress() is four functions of Python
                 taken.extend(map(spare.pop, _LAST))
             except IndexError:
@@ -210,7 +212,7 @@ def follows_home(stream: int) -> bool:
     Args:
         stream: the CUstream, which `check_device` has seen.
     """
-    if stream in (LEGACY_STREAM, _PER_THREAD_STREAM):
+    if stream in (LEGACY_STREAM, PER_THREAD_STREAM):
         return stream == LEGACY_STREAM
     return not call(driver.cuStreamGetFlags, driver.CUstream(stream)) & _NON_BLOCKING
 
@@ -291,7 +293,7 @@ def check_device(context: Home, stream: int) -> None:
         context: the one that it should belong to.
         stream: a CUstream that exists.
     """
-    if stream in (LEGACY_STREAM, _PER_THREAD_STREAM):
+    if stream in (LEGACY_STREAM, PER_THREAD_STREAM):
         return
     try:
         found = call(driver.cuStreamGetCtx, driver.CUstream(stream))
