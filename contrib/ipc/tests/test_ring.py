@@ -52,6 +52,22 @@ def test_a_frame_arrives_with_all_that_it_has() -> None:
         assert [int(plane.native.max()) for plane in view] == [10, 11]
 
 
+@pytest.mark.parametrize(
+    ("pts", "base"),
+    [(1 << 63, None), (1, Fraction(1 << 31)), (1, Fraction(1, 3_000_000_000)), (1, Fraction(-1))],
+)
+def test_a_time_that_readers_would_refuse_is_not_sent(pts: int, base: Fraction | None) -> None:
+    with ring() as (writer, reader):
+        frame = writer.acquire(target="cpu")
+        frame.meta.pts, frame.meta.time_base = pts, base
+        with pytest.raises(MessageError, match="into 31"):
+            writer.send(frame)
+        assert writer.statistics.accepted == 0
+        frame.meta.pts, frame.meta.time_base = (1 << 63) - 1, Fraction(1, (1 << 31) - 1)
+        assert writer.send(frame) == 1
+        assert reader.read().meta.time_base == Fraction(1, (1 << 31) - 1)
+
+
 @pytest.mark.parametrize("copy", [True, False], ids=["copied", "adopted"])
 def test_packets_leave_nothing_to_the_garbage_collector(copy: bool) -> None:
     with ring(format="NV12") as (writer, reader):

@@ -184,6 +184,8 @@ def pack_frame(
     if base is not None:
         flags |= _HAS_TIME_BASE
         numerator, denominator = base.numerator, base.denominator
+        if numerator > _MAX_PART or denominator > _MAX_PART:
+            raise _cannot_have(pts, base)
     if len(body) > MAX_BODY:
         raise MessageError(
             "frame", f"has {len(body)} bytes of metadata, but at most {MAX_BODY} fit"
@@ -192,10 +194,13 @@ def pack_frame(
         head = _FRAME.pack(b"F", slot, layout, sequence, flags, pts or 0, numerator, denominator)
         return head + body
     except struct.error:
-        raise MessageError(
-            "frame.pts",
-            f"{pts} must fit into 64 bits, and both parts of time base {base} into 31",
-        ) from None
+        raise _cannot_have(pts, base) from None
+
+
+def _cannot_have(pts: int | None, base: Fraction | None) -> MessageError:
+    return MessageError(
+        "frame.pts", f"{pts} must fit into 64 bits, and both parts of time base {base} into 31"
+    )
 
 
 def unpack_frame(packet: bytes) -> tuple[FrameHeader, bytes]:
