@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import select
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -310,3 +311,26 @@ def test_the_arrays_of_the_next_frame_are_made_when_one_was_sent(
             del array
             writer.wait_until_read()
         assert all(slot.free for slot in writer._pool.own)
+
+
+def test_who_waits_to_join_gets_the_next_frame_of_a_slow_writer(address: str) -> None:
+    """It is due then to look at readers, and that comes before the frame."""
+    got: list[int] = []
+
+    def read() -> None:
+        with RingReader(address, timeout=20, target="cpu") as reader:
+            got.extend(frame.metadata["value"] for frame in reader)
+
+    with writer_at(address) as writer:
+        reading = threading.Thread(target=read)
+        for value in (1, 2, 3):
+            frame = filled(writer, value)
+            frame.metadata["value"] = value
+            if value == 2:
+                reading.start()
+                assert select.select([writer.fileno()], [], [], 20)[0]
+                time.sleep(0.1)  # longer than readers that join may go unnoticed
+            writer.send(frame)
+            del frame
+    reading.join(20)
+    assert got == [2, 3]

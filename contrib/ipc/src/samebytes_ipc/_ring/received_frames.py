@@ -96,8 +96,8 @@ class Received:
         key = header.slot, header.layout
         # Once the use has its release, the slot goes back whatever happens.
         prepared = self._ready.pop(key, None)
-        if prepared is None and key in self._places:
-            prepared = self._made(key)
+        if prepared is None and (placed := self._places.get(key)) is not None:
+            prepared = _made(*placed)
         if prepared is not None:
             use, natives = prepared
             description = self._layouts[header.layout]
@@ -147,12 +147,6 @@ class Received:
                     self._places[key] = seen, places_of(seen, infos, [p.offset for p in planes])
         return planes
 
-    def _made(self, key: tuple[int, int]) -> _Prepared:
-        """Of a frame that needs the CPU's arrays alone."""
-        seen, places = self._places[key]
-        use = SlotBytes(seen)
-        return use, tuple(arrays_at(np.asarray(use), places))
-
     def prepare(self) -> None:
         """Make now, while no frame is there, most of what the next ones need.
 
@@ -165,8 +159,9 @@ class Received:
         for key, planes in self._planes.copy().items():
             if key[1] != self._latest or key in self._ready:
                 continue
-            if key in self._places:
-                prepared = self._made(key)
+            placed = self._places.get(key)
+            if placed is not None:
+                prepared = _made(*placed)
             else:
                 buffer = self._slots[key[0]]
                 use = SlotUse(buffer, None, readonly=True)
@@ -186,6 +181,12 @@ class Received:
                     self._planes.pop(key, None)
                 finally:  # last: nothing is prepared that is not among the planes
                     self._ready.pop(key, None)
+
+
+def _made(seen: Storage, places: Places) -> _Prepared:
+    """Of a frame that needs the CPU's arrays alone."""
+    use = SlotBytes(seen)
+    return use, tuple(arrays_at(np.asarray(use), places))
 
 
 Use = SlotUse | SlotBytes

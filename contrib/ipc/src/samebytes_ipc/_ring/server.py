@@ -181,6 +181,12 @@ class Server:
                 self._depart(each, "did not join")
         self.behind = any(each.pending for each in self._readers)
 
+    def let_join(self) -> None:
+        """Serve, twice where somebody has just come: a greeting waits for the call after."""
+        self.serve()
+        if not all(each.joined for each in self._readers):
+            self.serve()
+
     def offer(self, delivery: Delivery) -> int:
         """Send a frame to all who take part; how many these are.
 
@@ -212,14 +218,14 @@ class Server:
         """True if there is, or may be, something to do after a frame was offered.
 
         What readers give back costs more to take one by one than together. So frames in free slots
-        of the ring's own are sent without a look at the readers, until that is due, or a reader has
-        as many frames as it may have. Memory of others is awaited by whoever lent it.
+        of the ring's own are sent without a look at the readers, until a reader has as many frames
+        as it may have; before them comes a look each time that it is due, see `fresh_until`. Memory
+        of others is awaited by whoever lent it.
         """
         return (
             self.behind
             or delivery.holds is not None
             or len(delivery.slot.deliveries) > 1  # it is sent again and again
-            or time.monotonic() >= self.fresh_until
         )
 
     def drop_oldest(self, droppable: Callable[[Delivery], bool]) -> bool:

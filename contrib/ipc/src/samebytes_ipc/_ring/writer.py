@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
@@ -455,6 +456,8 @@ class RingWriter(Storage.Uncopied):
             with calls.lock:
                 if not calls.is_open:
                     calls.check()
+                if time.monotonic() >= server.fresh_until:
+                    server.let_join()
                 sequence = server.accepted + 1
                 packet = pack_frame(slot.number, layout.number, sequence, pts, base, body)
                 over = server.over.append
