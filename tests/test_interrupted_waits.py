@@ -232,8 +232,11 @@ def made(make: Callable[[Any], list[Any]], where: Any) -> list[Any]:
 
 
 _IN_ASYNCIO = """
-import asyncio, sys
+import asyncio, signal, sys
 import samebytes.elements as el
+
+# What a shell runs in the background ignores Ctrl-C, and so do its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 async def main():
     source = el.create("ffmpeg.source", sys.argv[1], timeout=60)
