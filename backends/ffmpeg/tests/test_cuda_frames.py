@@ -351,7 +351,7 @@ def on_stream(stream: int) -> HardwareDevice:
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, tuple[int, ...]]]:
-    """Those that samebytes makes from now on: which stream waits for which."""
+    """Note, of what samebytes does from now on, which stream waits for which."""
     streams: Any = importlib.import_module("samebytes_cuda._streams")
     seen: list[tuple[int, tuple[int, ...]]] = []
     unchanged = streams.order_known

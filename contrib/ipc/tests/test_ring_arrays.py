@@ -202,7 +202,7 @@ def test_another_target() -> None:
 
 
 def test_readers_that_keep_up_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What they gave back is taken when no slot is known to be free, and when a look is due."""
+    """A look takes what they gave back: where no slot is known to be free, and where one is due."""
     with ring(slots=4) as (writer, reader):
         slots = [writer.acquire(target="cpu") for _ in range(4)]
         slots.clear()
