@@ -14,23 +14,25 @@ from ..metadata import KEY, SourceIdentifier
 __all__ = ["identify", "note_of"]
 
 
-def identify(frame: Frame, stream: int, *, numbered: bool = False) -> None:
+def identify(frame: Frame, stream: int) -> None:
     """Note in a frame which stream it is of, unless it says so already.
 
     Decoders read the metadata of a frame when somebody asks for them, which takes longer than all
     that a pipeline does with a frame: until then this note waits.
-
-    Args:
-        numbered: the stream's number holds whatever the frame says: of several sources each may
-            say 0, or give frames whose identity has nothing but a uri. The rest of it stays. A
-            batch, which has an identity for each of its pictures, keeps them all.
     """
-    frame.meta.when_read(note_of(stream, numbered))
+    frame.meta.when_read(note_of(stream, False))
 
 
 @lru_cache
 def note_of(stream: int, numbered: bool) -> Callable[[dict[str, Any]], None]:
-    """Return what `identify` leaves with a frame, the same for the same arguments."""
+    """Return what `identify` leaves with a frame, the same for the same arguments.
+
+    Args:
+        stream: the number of the stream.
+        numbered: it holds whatever the frame says: of several sources each may say 0, or give
+            frames whose identity has nothing but a uri. The rest of it stays. A batch, which has an
+            identity for each of its pictures, keeps them all.
+    """
     return partial(_note, SourceIdentifier(stream_id=stream), numbered)
 
 
