@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from samebytes._frozen import frozen
 from samebytes.errors import LayoutError, UnknownNameError, UnsupportedObjectError
 
 __all__ = ["ALL", "BY_NUMPY", "DType", "Kind", "dtype", "from_dlpack_code", "from_numpy"]
@@ -16,7 +16,7 @@ __all__ = ["ALL", "BY_NUMPY", "DType", "Kind", "dtype", "from_dlpack_code", "fro
 Kind = Literal["bool", "int", "uint", "float", "bfloat", "complex", "float8", "float4", "nf4"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class DType:
     """One element type. There is one object for each name, so `is` compares them.
 

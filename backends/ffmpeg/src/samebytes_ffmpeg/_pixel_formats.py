@@ -7,7 +7,6 @@ description of them (libavutil/pixdesc.h), or have a reason why they have no pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -30,13 +29,14 @@ from ._avutil_abi import (
 __all__ = ["Palette", "image_format", "image_format_named", "pixel_format_name"]
 
 
-@dataclass(frozen=True, slots=True)
 class Palette(PlaneFormat):
     """The second plane of pal8: 256 colours, whatever the size of the image.
 
     libavutil/pixfmt.h: each is a 32-bit word in the machine's byte order, 0xAARRGGBB; here its
     bytes are the second axis.
     """
+
+    __slots__ = ()
 
     def shape(self, width: int, height: int) -> tuple[int, ...]:
         """(256, 4)."""

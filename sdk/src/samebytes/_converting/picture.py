@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .._frozen import frozen
 from ..errors import LayoutError, UnknownNameError, UnsupportedObjectError
 from ..formats import (
     COLOR_MATRICES,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["PictureInfo", "picture_of", "wanted"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class PictureInfo:
     """The meaning of a picture's numbers.
 

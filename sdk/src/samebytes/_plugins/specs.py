@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from .._core.edges.edge import MapperSpec
+from .._frozen import frozen
 from ..errors import PluginDeprecationWarning
 
 __all__ = [
@@ -30,7 +31,7 @@ API = (1, 2)
 """The plugin API of this samebytes: (major, minor)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class Plugin:
     """The plugin itself; its module holds one, named PLUGIN.
 
@@ -49,7 +50,7 @@ class Plugin:
     probe: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class NativeSpec:
     """A native type and the class that wraps it.
 
@@ -65,7 +66,7 @@ class NativeSpec:
     level: Literal["tensor", "frame"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProtocolSpec:
     """Objects that are known by a protocol and not by their type, and the class that wraps them.
 
@@ -85,7 +86,7 @@ class ProtocolSpec:
     attribute: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ContextSpec:
     """A kind of context, which is a node of the routes.
 
@@ -123,7 +124,7 @@ class ContextSpec:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ElementSpec:
     """An element of pipelines that `samebytes.elements.create` makes by its name. Since API (1, 1).
 
@@ -138,7 +139,7 @@ class ElementSpec:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ConverterSpec:
     """A converter of pictures, which `Frame.convert` may choose. Since API (1, 2).
 
@@ -166,7 +167,7 @@ class ConverterSpec:
     planes: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class ProbeResult:
     """The result of a probe: whether a plugin can be used on this machine.
 

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import ModuleType
 from typing import Any, TypeVar
 
 import pluggy
 
+from .._frozen import frozen
 from ..errors import IncompatiblePluginError, PluginLoadError, UnknownNameError
 from . import hooks
 from .failures import described, shown
@@ -46,7 +47,7 @@ _MARK = f"{hooks.PROJECT}_impl"  # where pluggy's marker leaves its options
 _Spec = TypeVar("_Spec")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class PluginAPI:
     """The plugin API that plugins are checked against.
 

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from samebytes._frozen import frozen
 from samebytes._numbers import check_shape, positive
 from samebytes.formats._planes import ITEM_SIZES, PlaneLayout, checked_dtype
 
 __all__ = ["AudioInfo"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class AudioInfo:
     """A block of audio.
 

@@ -8,9 +8,10 @@ containers and bitstreams carry.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
+from samebytes._frozen import frozen
 from samebytes.errors import UnknownNameError
 
 __all__ = [
@@ -99,7 +100,7 @@ _TABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Colorimetry:
     """The colours that the numbers of a picture stand for. None: not specified.
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from samebytes._frozen import frozen
 from samebytes._numbers import integer, positive
 from samebytes._seen.text import counted
 from samebytes.errors import LayoutError, UnknownNameError
@@ -21,7 +22,7 @@ __all__ = ["ColorModel", "ImageFormat", "known_formats"]
 ColorModel = Literal["yuv", "rgb", "gray"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen(repr=False)
 class ImageFormat:
     """A pixel format. Immutable, hashable, equal by value; `str()` of it is its name.
 

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from samebytes._frozen import frozen
 from samebytes._numbers import positive
 from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.formats._image import ImageFormat
@@ -15,7 +15,7 @@ from samebytes.formats._planes import PlaneLayout
 __all__ = ["ImageInfo"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class ImageInfo:
     """An image's format and its size in pixels.
 

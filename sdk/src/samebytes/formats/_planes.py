@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from types import MappingProxyType
 from typing import Final
 
+from samebytes._frozen import frozen
 from samebytes._numbers import MAX_BYTES, integer, positive
 from samebytes.errors import LayoutError
 
@@ -37,7 +38,7 @@ def checked_dtype(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class PlaneFormat:
     """The elements that one plane of an image stores.
 
@@ -91,7 +92,7 @@ def _divided_up(value: int, divisor: int) -> int:
     return -(-value // divisor)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class PlaneLayout:
     """The layout of one plane. Elements within a row are always dense.
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from .._frozen import frozen
 from ..errors import MetadataError
 from ._checks import real, sequence
 from ._entry import Entry
@@ -18,7 +18,7 @@ Rectangle = tuple[float, float, float, float]
 """x, y, width and height, from the top left."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class AffineTransform(Entry):
     """The transform from the points of this picture to the points of its source.
 

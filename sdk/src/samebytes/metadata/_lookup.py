@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .._core.memory.meta import FrameMeta, Region
@@ -146,7 +146,7 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
         raise MetadataError(
             "Detection.region", "is not a region of this frame: find() and all_of() give those"
         )
-    unknown = values.keys() - {name for name in found.__slots__ if name != "origin"}
+    unknown = values.keys() - {f.name for f in fields(found) if f.name != "origin"}
     if unknown:
         raise MetadataError("Detection", f"has no {', '.join(sorted(unknown))}")
     # What is not named is taken from the region, which may have changed since.

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from .._core.memory.meta import FrameMeta, Region
+from .._frozen import frozen
 from ..errors import MetadataError, SamebytesError
 from ..formats import ImageInfo, duration_of
 from ._checks import optional_real, optional_whole, real, text, whole
@@ -54,7 +55,7 @@ def _is_whole(value: object) -> bool:
     return value is None or (type(value) is int and -_INT64 <= value < _INT64)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Timestamp(Entry):
     """The times of a frame, in nanoseconds.
 
@@ -151,7 +152,7 @@ def exact_box(region: Region) -> tuple[float, float, float, float] | None:
     return (x, y, width, height) if nearest == own else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Detection(Entry):
     """A rectangle in which a detector found something: a `Region` in parts of the picture.
 

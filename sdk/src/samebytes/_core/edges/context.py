@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
 from typing import (
@@ -24,6 +23,7 @@ from typing import (
 
 import numpy as np
 
+from ..._frozen import frozen
 from ...errors import ClosedError, UnknownNameError, UnsupportedObjectError
 from ..memory.frame import Frame
 from ..memory.meta import FrameSays, say
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["CPU_DEVICE", "Context", "Device", "Level", "Target"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class Device:
     """A processor as one API sees it. Fields that an API does not report are None.
 

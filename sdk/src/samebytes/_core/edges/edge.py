@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import enum
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from ..._frozen import frozen
 from ...errors import NoRouteError, UnknownNameError
 
 __all__ = [
@@ -62,7 +62,7 @@ class Transfer(enum.Enum):
 _COSTS = {Transfer.ALIAS: 1.0, Transfer.IMPORT: 10.0, Transfer.MAP: 100.0, Transfer.COPY: 10_000.0}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen(kw_only=True)
 class MapperSpec:
     """An edge between two nodes.
 

@@ -115,7 +115,7 @@ def _forget(
 # Those that were asked for by name or made by a registry; and those that live with the process.
 _contexts: ContextRegistry[Context] = ContextRegistry()
 _singletons: dict[Hashable, Context] = {}
-_fields = attrgetter(*Device.__slots__)
+_fields = attrgetter(*Device.__match_args__)
 
 
 def intern(context: AnyContext) -> AnyContext:

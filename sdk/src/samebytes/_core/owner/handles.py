@@ -19,9 +19,9 @@ import ctypes
 import errno
 import os
 from ctypes import POINTER, c_int, c_void_p, py_object
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..._frozen import frozen
 from ..._numbers import integer
 from ...errors import ClosedError, LayoutError, UnknownNameError
 from .storage import Uncopyable
@@ -199,7 +199,7 @@ class Fd(Uncopyable):
         return next((f"<Fd {owned.value}>" for owned in self._owned), "<Fd closed>")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen()
 class HandleKey:
     """One kind of native handle.
 
