@@ -38,6 +38,7 @@ _WARM = 30
 _PACED, _PACE = 200, 0.003
 _FLAT = 1000
 _LONGEST = 60.0
+_NUMBER = struct.Struct("=Q")
 
 Send = Callable[[int], object]
 """Sends a frame that begins with this number; 0 ends the stream."""
@@ -153,7 +154,7 @@ def calls_of_the_writer() -> dict[str, int]:
         for number in range(_WARM, -1, -1):
             time.sleep(_PACE)  # the reader gives the frame back
             frame, acquired = _counted(partial(ring.acquire, target="cpu"))
-            frame.planes[0].native[0, :8].view("u8")[0] = number
+            _NUMBER.pack_into(frame.native[0], 0, number)
             _, sent = _counted(ring.send, frame)
             del frame
             for step, calls in zip(steps, (acquired, sent), strict=True):
@@ -192,7 +193,7 @@ def _ring(_: Any, readers: int) -> Iterator[Any]:
 
         def send(number: int) -> None:
             frame = ring.acquire(target="cpu")
-            frame.planes[0].native[0, :8].view("u8")[0] = number
+            _NUMBER.pack_into(frame.native[0], 0, number)
             ring.send(frame)
 
         yield send, (address,), lambda: ring.wait_for_readers(readers, _LONGEST)
@@ -202,7 +203,7 @@ def _read_ring(ready: Callable[[], object], address: str) -> Iterator[int]:
     ready()
     with sbi.RingReader(address, timeout=_LONGEST, target="cpu") as ring:
         for frame in ring:
-            yield int(frame.planes[0].native[0, :8].view("u8")[0])
+            yield _NUMBER.unpack_from(frame.native[0])[0]
             del frame
 
 

@@ -16,7 +16,7 @@ import samebytes
 from samebytes import Frame, ImageInfo
 from samebytes.errors import AccessError, ClosedError, CopyRequiredError, LayoutError
 from samebytes_ipc import MessageError, RingReader, RingTimeoutError, RingWriter
-from samebytes_ipc._ring import layouts, pool, received_frames, slots
+from samebytes_ipc._ring import layouts, received_frames, slots
 
 from .both_ends import connect, join, memfds, ring, sent, served, value_of, writer_at
 
@@ -202,7 +202,7 @@ def test_another_target() -> None:
 
 
 def test_readers_that_keep_up_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look takes what they gave back: where no slot is known to be free, and where one is due."""
+    """A look takes what they gave back, where the next slot is not known to be free."""
     with ring(slots=4) as (writer, reader):
         slots = [writer.acquire(target="cpu") for _ in range(4)]
         slots.clear()
@@ -218,14 +218,19 @@ def test_readers_that_keep_up_are_looked_at_together(monkeypatch: pytest.MonkeyP
         for value in range(4):
             writer.send(filled(writer, value))
             reader.read()
-        assert len(looks) == 1, "all slots had been taken in turn before"
+        assert len(looks) == 1, "before the first, no slot's turn was known"
         assert writer.statistics.readers[0].held == 4
         writer.send(filled(writer, 4))
         assert len(looks) == 2
         assert writer.statistics.readers[0].done == 4
+        assert value_of(reader.read()) == 4
         monkeypatch.setattr(writer._server, "fresh_until", 0.0)
         writer.send(filled(writer, 5))
-        assert len(looks) == 3
+        assert len(looks) == 2, "nobody has come or gone"
+        reader.close()
+        monkeypatch.setattr(writer._server, "fresh_until", 0.0)
+        writer.send(filled(writer, 6))
+        assert not writer.statistics.readers
 
 
 def test_a_reader_that_has_all_it_may_have_is_looked_at_for_each_frame() -> None:
@@ -258,6 +263,7 @@ def test_memory_whose_accesses_begin_and_end(monkeypatch: pytest.MonkeyPatch) ->
     with ring(0, slots=2) as (writer,):
         for slot in writer._pool.own:
             object.__setattr__(slot.buffer, "kept", None)
+            slot.bytes = None
         monkeypatch.setattr(received_frames, "KeptMapping", lambda *, writable: None)
         reader = join(writer, timeout=20, target="cpu")
         for value in (1, 2, 3):
@@ -289,12 +295,13 @@ def test_the_arrays_of_the_next_frame_are_made_when_one_was_sent(
 ) -> None:
     """They use no slot, and are for one frame alone."""
     made = list[int]()
+    item_of = layouts.SlotLayout.item_of
 
     def noted(*arguments: Any) -> Any:
         made.append(1)
-        return layouts.arrays_at(*arguments)
+        return item_of(*arguments)
 
-    monkeypatch.setattr(pool, "arrays_at", noted)
+    monkeypatch.setattr(layouts.SlotLayout, "item_of", noted)
     with ring(slots=2) as (writer, reader):
         for value in range(1, 8):
             before = len(made)

@@ -197,9 +197,8 @@ def test_any_packets_of_a_reader(sent_back: list[bytes], joins: bool, drops: boo
                 total = each.done + each.dropped + each.lost + each.waiting + each.held
                 assert each.offered == total
                 assert min(each.done, each.dropped, each.lost) >= 0
-            uses = [len(slot.deliveries) for slot in writer._pool.own]
             held = sum(s.held + s.waiting for s in writer.statistics.readers)
-            assert sum(uses) <= held
+            assert sum(slot.awaited for slot in writer._pool.own) == held
         theirs.close()
         for number in range(6):  # there is room for more than all slots
             sent(writer, number)

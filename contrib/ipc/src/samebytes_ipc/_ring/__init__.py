@@ -24,9 +24,10 @@ The design, from the memory up. docs/reference/ring.md says the same for users.
   write. For DMA-BUFs the kernel has nothing of the kind.
 * Neither side has a thread. The writer looks at its sockets in its calls, and never waits in
   sendmsg(): what does not fit stays in the queue of its reader. `fileno()` is for event loops.
-* The usual frame costs a packet to each reader, and little else: arrays over the mapping of a slot
-  that is known to be free (`pool`), in a layout that the reader knows (`remote_reader`). What came
-  back is looked at when that is needed, or due (`server`).
+* The usual frame costs a packet to each reader, and little else: arrays over the mapping of a slot,
+  made in advance (`arrays`), in a layout that the reader knows (`remote_reader`). What came back is
+  looked at when the next slot is not known to be free; who comes or goes, when that is due
+  (`server`).
 * The death of a peer is the end of its socket, or its pidfd, as somebody else may hold the socket.
   What the dead had comes back, and is counted as lost.
 * A forked child has no part in its parent's rings: descriptors are closed there, and frames that

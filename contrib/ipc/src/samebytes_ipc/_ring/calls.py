@@ -56,11 +56,6 @@ class Calls:
                 while True:
                     self.server.over.popleft()
 
-    @property
-    def is_open(self) -> bool:
-        """True if `check` would raise nothing."""
-        return self.state == "open" and not self.interrupted
-
     def check(self) -> None:
         """Raise what a call cannot go on for.
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,15 +30,15 @@ class Delivery:
 
     Attributes:
         holds: that, until then; None for a slot of the ring's own.
-        readers: the ids of those who have it or await it. The slot is in use until it is empty.
+        awaited: how many readers have it or await it, as its slot counts for all of its frames.
     """
 
     __slots__ = (
-        "_when_read",
+        "_over",
+        "awaited",
         "holds",
         "layout",
         "packet",
-        "readers",
         "results",
         "sequence",
         "slot",
@@ -51,7 +52,7 @@ class Delivery:
         layout: Layout,
         results: Sequence[DMABuffer],
         holds: object,
-        over: Callable[[object], object],
+        over: deque[object],
     ) -> None:
         self.sequence = sequence
         self.packet = packet
@@ -59,16 +60,19 @@ class Delivery:
         self.layout = layout
         self.results = results
         self.holds = holds
-        self._when_read = over
-        self.readers: dict[int, None] = {}
+        self._over = over
+        self.awaited = 0
 
-    def free_if_read(self) -> None:
-        """Give up what it holds, if no reader has or awaits it any more.
+    def lose_reader(self) -> None:
+        """Take note that one reader less has or awaits it."""
+        # No call is made here: a signal handler's exception comes after those.
+        self.awaited -= 1
+        self.slot.awaited -= 1
+        if not self.awaited and self.holds is not None:
+            self.free()
 
-        Where a signal handler keeps it from that, the slot is free all the same.
-        """
-        if not self.readers:
-            self.slot.deliveries.pop(self.sequence, None)
-            if self.holds is not None:
-                self._when_read(self.holds)
-                self.holds = None
+    def free(self) -> None:
+        """Give up what it holds: no reader has or awaits it."""
+        if self.holds is not None:
+            self._over.append(self.holds)
+            self.holds = None

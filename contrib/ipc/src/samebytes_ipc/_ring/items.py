@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from samebytes import CpuContext, Frame, FrameMeta, route
+from samebytes import Frame, FrameMeta, route
 from samebytes.errors import RouteError, SamebytesError
 from samebytes_dma import DMAContext, DMAPlane, DMATensor
 
@@ -16,7 +16,16 @@ from .._wire.values import Value
 if TYPE_CHECKING:
     from samebytes_dma import DMABuffer
 
-__all__ = ["InDMA", "buffer_of", "described", "is_dma", "leads_to_dma", "meta_of", "set_readonly"]
+__all__ = [
+    "InDMA",
+    "buffer_of",
+    "described",
+    "is_dma",
+    "leads_to_dma",
+    "meta_of",
+    "set_arrays_readonly",
+    "set_readonly",
+]
 
 
 class InDMA:
@@ -66,9 +75,17 @@ def set_readonly(item: Any) -> None:
     if isinstance(item, Frame):
         for plane in item.planes:
             plane.readonly = True
-    if isinstance(item.context, CpuContext):
-        for array in item.native if isinstance(item, Frame) else (item.native,):
+
+
+def set_arrays_readonly(item: Any) -> None:
+    """The same of arrays of the CPU's memory, which refuse to be written."""
+    if type(item) is Frame:
+        item.end_writing()
+        for array in item.native:
             array.setflags(write=False)
+    else:
+        item.readonly = True
+        item.native.setflags(write=False)
 
 
 def described(meta: FrameMeta, copy: bool) -> tuple[bytes, list[DMABuffer]]:

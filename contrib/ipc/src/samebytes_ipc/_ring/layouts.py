@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from samebytes import (
     Tensor,
     TensorInfo,
 )
-from samebytes.errors import LayoutError, UnsupportedObjectError
+from samebytes.errors import ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Lock, array_in, deferred
 from samebytes_dma import DMA, DMABuffer, DMAPlane, DMATensor, frame_with_meta
 
@@ -32,8 +31,6 @@ from .packets import MAX_LAYOUTS, pack_layout
 
 if TYPE_CHECKING:
     from samebytes import Storage
-
-    from .slots import SlotBytes
 
 __all__ = [
     "CPU",
@@ -156,23 +153,14 @@ class SlotLayout:
         return places_of(mapped, self.infos, self.offsets)
 
     def item_of(
-        self, use: SlotBytes, arrays: list[np.ndarray[Any, Any]]
+        self, memory: object, arrays: list[np.ndarray[Any, Any]]
     ) -> CpuTensor | Frame[CpuTensor]:
-        """The frame or tensor of the CPU over the bytes of a slot.
-
-        Args:
-            use: the bytes; it gets a reference to what is given for it.
-            arrays: over them.
-        """
-        made: CpuTensor | Frame[CpuTensor]
+        """The frame or tensor of the CPU over arrays in a slot, which hold `memory`."""
         if self.one:
             info = self.infos[0]
             carried = info if info.dtype.numpy is None else None
-            made = CpuTensor.borrowed(arrays[0], CPU, keep=use, info=carried)
-        else:
-            made = Frame.borrowed(tuple(arrays), CPU, FrameMeta(self.image), keep=use)
-        use.given = weakref.ref(made)
-        return made
+            return CpuTensor.borrowed(arrays[0], CPU, keep=memory, info=carried)
+        return Frame.borrowed(tuple(arrays), CPU, FrameMeta(self.image), keep=memory)
 
 
 def places_of(mapped: Storage, infos: Sequence[TensorInfo], offsets: Sequence[int]) -> Places:
@@ -256,18 +244,21 @@ class Layouts:
         self._known: dict[Any, Layout] = {}
         self._usual: tuple[SlotLayout | None, Layout | None] = (None, None)
 
-    def of_slots(self, buffer: DMABuffer, meta: FrameMeta | None) -> Layout:
+    def of_slots(self, buffer: DMABuffer | None, meta: FrameMeta | None) -> Layout:
         """Return the layout of what acquire() gives, in the memory of any slot.
 
         Args:
-            buffer: of one.
+            buffer: of one; None where the ring was closed.
             meta: of a frame, whose format may be another one by now.
 
         Raises:
             MessageError, UnsupportedObjectError: it cannot be described to readers.
+            ClosedError: the ring was closed.
         """
         slot_layout, known = self._slot_layout, self._usual[1]
         assert slot_layout is not None
+        if buffer is None:  # another thread may be closing it just now
+            raise ClosedError("this ring was closed")
         usual = meta is None or meta.info is slot_layout.image
         if known is None or not usual:
             item = slot_layout.item_over(slot_layout.planes_in(buffer), buffer.storage)

@@ -186,7 +186,7 @@ def pack_frame(
         numerator, denominator = base.numerator, base.denominator
         if numerator > _MAX_PART or denominator > _MAX_PART:
             raise _cannot_have(pts, base)
-    if len(body) > MAX_BODY:
+    if body and len(body) > MAX_BODY:
         raise MessageError(
             "frame", f"has {len(body)} bytes of metadata, but at most {MAX_BODY} fit"
         )

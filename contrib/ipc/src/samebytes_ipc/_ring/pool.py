@@ -11,8 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from samebytes import Frame, Storage, Tensor
 from samebytes.plugins import deferred
 from samebytes_dma import DMAPlane, DMATensor
@@ -21,16 +19,15 @@ from .._errors import RingTimeoutError
 from .._wire.memory import buffer_behind
 from .calls import Calls
 from .items import buffer_of, is_dma
-from .layouts import Places, SlotLayout, arrays_at
-from .slots import Slot, SlotBytes, SlotUse, User, allocate, memory_of
+from .layouts import SlotLayout
+from .slots import Slot, SlotUse, User, allocate, memory_of
 
 if TYPE_CHECKING:
     from samebytes_dma import DMAContext
 
+    from .arrays import ArraySlots
+
 __all__ = ["Pool"]
-
-
-_Arrays = tuple[SlotBytes, list[np.ndarray[Any, Any]]]
 
 
 class Pool:
@@ -48,10 +45,7 @@ class Pool:
         "_calls",
         "_drops",
         "_memory",
-        "_places",
         "_planes",
-        "_ready",
-        "_turn",
         "adopted",
         "own",
     )
@@ -64,45 +58,36 @@ class Pool:
         self._calls = calls
         self._memory = memory
         self._drops = drops
-        # Of the arrays in slots that are mapped; and the number of the first that may be free.
-        self._places: Places = []
-        self._turn = 0
-        self._ready: _Arrays | None = None
         # Of each slot's memory and kind of frame, until the slot has another one.
         self._planes: dict[int, tuple[int, SlotLayout, tuple[DMAPlane, ...]]] = {}
 
-    def acquire(self, slot_layout: SlotLayout, seconds: float, *, mapped: bool = False) -> Any:
+    def acquire(
+        self, slot_layout: SlotLayout, seconds: float, arrays: ArraySlots | None = None
+    ) -> Any:
         """A free slot as a frame or tensor; its memory is replaced if it is too small.
 
         Args:
             slot_layout: what lies in it.
             seconds: how long to wait for it.
-            mapped: it is to be one of the CPU's memory.
+            arrays: makes it one of the CPU's memory.
 
         Raises:
             RingTimeoutError: none came back in time.
             NativeError: the system has no memory for it.
             ClosedError: the ring was closed or interrupted.
         """
-        if mapped and (item := self._known_mapped(slot_layout)) is not None:
-            return item
-        taken = None if mapped else self._known_free()
+        taken = self._known_free() if arrays is None else None
         slot, user = taken or self._until_free(self.own, seconds)
         mine = [user]
         del user
         if slot.buffer is None or slot.buffer.size < slot_layout.nbytes:
-            slot.put(allocate(self._memory, slot_layout.nbytes))
+            made = allocate(self._memory, slot_layout.nbytes)
+            with self._calls.lock:
+                slot.put(made)
         buffer = slot.buffer
         assert buffer is not None
-        if mapped and buffer.kept is not None and not buffer.is_dma_buf:
-            kept = buffer.kept.of(buffer)
-            self._turn = slot.number + 1  # the first that is free; the next ones may be, too
-            self._places = self._places or slot_layout.places_in(kept)
-            if slot.mapped is None:
-                self._map(slot, slot_layout)
-            bytes_, arrays = self._arrays_of(slot, kept)
-            slot.used_by(bytes_, self._calls.server.dropped)
-            return slot_layout.item_of(bytes_, arrays)
+        if arrays is not None and (item := arrays.over(slot)) is not None:
+            return item
         use = SlotUse(buffer, partial(_ended, mine, self._calls.server.dropped), slot)
         known = self._planes.get(slot.number)
         if (
@@ -116,7 +101,7 @@ class Pool:
             self._planes[slot.number] = slot.version, slot_layout, planes
         lent = buffer.lent(use, readonly=False)
         given: Any = slot_layout.item_over(tuple([plane.moved_to(lent) for plane in planes]), use)
-        if mapped:  # the access to a DMA-BUF begins and ends
+        if arrays is not None:  # the access to a DMA-BUF begins and ends
             given = given.map("cpu", "w")
             use.lent = weakref.ref(given)
         return given
@@ -148,16 +133,6 @@ class Pool:
                 self.adopted.append(slot)
 
         return self._until_free(self.adopted, seconds, take)
-
-    def slot_of_arrays(self, item: Any) -> Slot | None:
-        """The slot of this ring that a frame or tensor of the CPU was given for, as a whole."""
-        native = getattr(item, "native", None)
-        array = native[0] if type(native) is tuple else native
-        use = getattr(getattr(array, "base", None), "base", None)
-        # Those that a reader has are of no slot here, and were not given.
-        if type(use) is SlotBytes and use.slot in self.own and use.given() is item:
-            return use.slot
-        return None
 
     def slot_of(self, item: Any) -> Slot | None:
         """The slot of this ring that a frame or tensor of "dma" lies in, or was mapped from."""
@@ -191,57 +166,6 @@ class Pool:
         self._planes.clear()
         for slot in (*self.own, *self.adopted):
             slot.put(None)
-        self._ready = None  # no slot is mapped now, and so no arrays are made
-
-    def _map(self, mine: Slot, slot_layout: SlotLayout) -> None:
-        """Note where a slot of the caller's, and all that are free, are mapped.
-
-        Others get no other memory meanwhile: for that they must be in use.
-        """
-        with self._calls.lock:
-            for slot in self.own:
-                buffer = slot.buffer if slot is mine or slot.free else None
-                if buffer is None or buffer.is_dma_buf or buffer.size < slot_layout.nbytes:
-                    continue
-                if buffer.kept is not None:
-                    slot.mapped = buffer.kept.of(buffer)
-
-    def _known_mapped(self, slot_layout: SlotLayout) -> Any:
-        """As `acquire`, of what costs the least: a slot that is known to be free, and mapped.
-
-        Nothing is asked of readers, mapped or described here, and nothing runs at its end. Slots
-        are taken in turn: which of the earlier ones are free again is known after a look.
-        """
-        calls = self._calls
-        with calls.lock:
-            if calls.is_open and not calls.server.behind:
-                for number in range(self._turn, len(self.own)):
-                    slot = self.own[number]
-                    if slot.mapped is not None and slot.free:
-                        self._turn = number + 1
-                        slot.deliveries.clear()  # those that are over
-                        use, arrays = self._arrays_of(slot, slot.mapped)
-                        slot.users = [weakref.ref(use, calls.server.dropped)]
-                        return slot_layout.item_of(use, arrays)
-        return None
-
-    def prepare(self) -> None:
-        """Make the arrays of the next frame, while readers are busy with the one that was sent.
-
-        They use no slot before a frame is given over them.
-        """
-        with self._calls.lock:
-            slot = self.own[self._turn % len(self.own)]
-            if slot.mapped is not None and self._ready is None:
-                self._ready = self._arrays_of(slot, slot.mapped)
-
-    def _arrays_of(self, slot: Slot, mapped: Storage) -> _Arrays:
-        """The arrays of a slot, for one use of it."""
-        ready, self._ready = self._ready, None
-        if ready is not None and ready[0].slot is slot and ready[0].mapped is mapped:
-            return ready
-        use = SlotBytes(mapped, slot)
-        return use, arrays_at(np.asarray(use), self._places)
 
     def _known_free(self) -> tuple[Slot, User] | None:
         """As `_until_free` of own slots, if one is known to be free: it is send() that serves."""
@@ -250,13 +174,8 @@ class Pool:
             if not self._calls.server.behind:
                 for slot in self.own:
                     if slot.free:
-                        return slot, self._taken(slot)
+                        return slot, slot.use()
         return None
-
-    def _taken(self, slot: Slot) -> User:
-        user = slot.use()
-        slot.deliveries.clear()  # those that are over
-        return user
 
     def _until_free(
         self, slots: list[Slot], seconds: float, take: Callable[[Slot], None] | None = None
@@ -279,7 +198,7 @@ class Pool:
                     free = next((slot for slot in slots if slot.free), None)
             if free is None:
                 return None
-            user = self._taken(free)
+            user = free.use()
             if take is not None:
                 take(free)
             return free, user

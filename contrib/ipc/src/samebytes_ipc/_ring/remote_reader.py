@@ -15,7 +15,15 @@ from samebytes import Fd
 from samebytes.plugins import deferred
 
 from .._errors import MessageError
-from .._sockets.peers import CREDENTIALS_SIZE, greet, has_ended, pidfd_of, send_packet
+from .._sockets.peers import (
+    CREDENTIALS_SIZE,
+    finds_no_room,
+    greet,
+    has_ended,
+    pidfd_of,
+    send_packet,
+    sender,
+)
 from .._sockets.transport import CLOEXEC, CONTROL_TRUNCATED, Received, sender_in
 from .._wire.message import shown
 from .counts import ReaderStatistics
@@ -25,6 +33,7 @@ from .packets import (
     JOIN,
     LATE,
     LEAVE,
+    MAX_LAYOUTS,
     MAX_SLOTS,
     MOST_FROM_READER,
     pack_slot,
@@ -67,8 +76,8 @@ class RemoteReader:
         "_layouts",
         "_lost",
         "_receive",
+        "_send_packet",
         "_slots",
-        "_when_sent",
         "finished",
         "held",
         "joined",
@@ -91,16 +100,12 @@ class RemoteReader:
         self.pending: deque[Delivery] = deque()
         self.held: dict[int, Delivery] = {}
         self._credits = MAX_SLOTS
-        self._slots: dict[int, int] = {}
-        self._layouts: dict[int, int] = {}
+        # The versions that it was sent, by number.
+        self._slots = [-1] * MAX_SLOTS
+        self._layouts = [-1] * MAX_LAYOUTS
         self._done = self._dropped = self._lost = 0
         self.packets: list[Any] = []
-        # Functions written in C, with no signal handler in between: see send_packet().
-        self._when_sent: tuple[Callable[[Any], object], ...] = (
-            sock.send,
-            self.held.update,
-            self.pending.remove,
-        )
+        self._send_packet = sock.send
         # Room for credentials alone: the kernel closes descriptors that come along.
         space = socket.CMSG_SPACE(CREDENTIALS_SIZE)
         self._receive: list[Callable[[], Any]] = [
@@ -131,7 +136,7 @@ class RemoteReader:
                 if not packet:
                     return False
                 if packet[0] == DONE and self.joined:
-                    self._return(*unpack_done(packet))
+                    self._return(packet)
                 else:
                     self._take(packet, welcome)
             if not more:
@@ -179,7 +184,8 @@ class RemoteReader:
         # Nobody asks who sent what comes now, and credentials take time with each packet.
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
-    def _return(self, slot: int, sequence: int) -> None:
+    def _return(self, packet: bytes) -> None:
+        slot, sequence = unpack_done(packet)
         delivery = self.held.get(sequence)
         if delivery is None:
             raise MessageError("done.sequence", f"{sequence} is not a frame that the reader has")
@@ -187,14 +193,14 @@ class RemoteReader:
             raise MessageError(
                 "done.slot", f"{slot}, but frame {sequence} is in slot {delivery.slot.number}"
             )
-        me = id(self)
         # No call is made here: a signal handler's exception comes after those.
         del self.held[sequence]
         del self.packets[0]
-        del delivery.readers[me]
         self._done += 1
-        if not delivery.readers:
-            delivery.free_if_read()
+        delivery.awaited -= 1
+        delivery.slot.awaited -= 1
+        if not delivery.awaited and delivery.holds is not None:
+            delivery.free()
 
     def _leave(self, kept: list[int]) -> None:
         """It wants no more, and still has some frames."""
@@ -235,50 +241,63 @@ class RemoteReader:
         Returns:
             Whether it was sent; else `send` does it, or raises what there is to say.
         """
-        held, slot, layout = self.held, delivery.slot, delivery.layout
+        held, pending = self.held, self.pending
+        slot, layout, have = delivery.slot, delivery.layout, len(held)
         if (
-            len(self.pending) != 1  # 0: a finalizer that serves was faster
-            or len(held) >= most
-            or len(held) >= self._credits
-            or self._slots.get(slot.number) != slot.version
-            or self._layouts.get(layout.number) != layout.version
+            have >= most
+            or have >= self._credits
+            or self._slots[slot.number] != slot.version
+            or self._layouts[layout.number] != layout.version
             or delivery.results
+            or len(pending) != 1  # 0: a finalizer that serves was faster
         ):
             return False
+        held[delivery.sequence] = delivery  # as in _send()
+        del pending[0]
         try:
-            what = delivery.packet, {delivery.sequence: delivery}, delivery
-            list(map(call, self._when_sent, what))
+            self._send_packet(delivery.packet)
         except OSError:
+            self._take_back(delivery)
             return False
         return True
 
     def _send(self, delivery: Delivery) -> bool:
         slot, layout = delivery.slot, delivery.layout
-        if self._slots.get(slot.number) != slot.version:
+        if self._slots[slot.number] != slot.version:
             assert slot.buffer is not None
-            knows = {slot.number: slot.version}
-            fds = [slot.buffer.fileno()]
-            if not send_packet(
-                self.sock, pack_slot(slot.number), fds, [self._slots.update], [knows]
-            ):
+            if not send_packet(self.sock, pack_slot(slot.number), [slot.buffer.fileno()]):
                 return False
-        if self._layouts.get(layout.number) != layout.version:
-            knows = {layout.number: layout.version}
-            if not send_packet(self.sock, layout.packet, (), [self._layouts.update], [knows]):
+            self._slots[slot.number] = slot.version
+        if self._layouts[layout.number] != layout.version:
+            if not send_packet(self.sock, layout.packet):
                 return False
-        results = [buffer.fileno() for buffer in delivery.results] if delivery.results else ()
-        return send_packet(
-            self.sock, delivery.packet, results,
-            (self.held.update, self.pending.remove), ({delivery.sequence: delivery}, delivery),
-        )  # fmt: skip
+            self._layouts[layout.number] = layout.version
+        results = [buffer.fileno() for buffer in delivery.results]
+        send = sender(self.sock, delivery.packet, results)
+        # Noted before it is sent, as it must not be sent twice, and with no other call in between:
+        # a signal handler's exception comes after those.
+        self.held[delivery.sequence] = delivery
+        del self.pending[0]
+        try:
+            send()
+        except OSError as error:
+            self._take_back(delivery)
+            if finds_no_room(error):
+                return False
+            raise
+        return True
+
+    def _take_back(self, delivery: Delivery) -> None:
+        """It was noted as sent, and could not be: it waits again."""
+        del self.held[delivery.sequence]
+        self.pending.appendleft(delivery)
 
     def drop(self, delivery: Delivery) -> None:
         """Leave a frame out that it was not sent."""
         with deferred():
             self.pending.remove(delivery)
-            del delivery.readers[id(self)]
             self._dropped += 1
-            delivery.free_if_read()
+            delivery.lose_reader()
 
     def is_gone(self) -> bool:
         """True if its process has ended, even if another process still holds its socket."""
@@ -303,8 +322,7 @@ class RemoteReader:
         """
         if not (self.pending or self.finished):
             late = frames and not self.statistics.offered
-            noted = partial(setattr, self, "finished")
-            send_packet(self.sock, bytes([LATE if late else END]), (), [noted], [True])
+            self.finished = send_packet(self.sock, bytes([LATE if late else END]))
 
     def without_pending(self) -> ReaderStatistics:
         """Drop what it awaits at the ring's end, and return its counts; it keeps what it has."""
@@ -327,9 +345,8 @@ class RemoteReader:
             self._lose_one(self.pending.popleft())
 
     def _lose_one(self, delivery: Delivery) -> None:
-        del delivery.readers[id(self)]
         self._lost += 1
-        delivery.free_if_read()
+        delivery.lose_reader()
 
     @property
     def statistics(self) -> ReaderStatistics:

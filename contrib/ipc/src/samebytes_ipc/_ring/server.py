@@ -55,8 +55,8 @@ class Server:
         over: memory of others that readers are done with. The caller drops it, without its lock.
         waiting: one object for each call that waits for a slot.
         behind: some readers may still have to be sent what was accepted.
-        fresh_until: when `serve` has looked at all readers too long ago, as of time.monotonic(),
-            for a frame to be sent without another look.
+        fresh_until: from when on a frame is sent only after a look for who has come or gone, as of
+            time.monotonic().
     """
 
     def __init__(
@@ -87,6 +87,8 @@ class Server:
         self._joined: list[RemoteReader] = []
         self._most = 1
         self._by_number: dict[int, RemoteReader] = {}
+        # Their sockets.
+        self._expected: set[int] = set()
         # Somebody may have joined or left since _count().
         self._uncounted = False
         wake = eventfd()
@@ -153,7 +155,6 @@ class Server:
         """
         try:
             self._serve()
-            self.fresh_until = time.monotonic() + _FRESH_SECONDS
         except BaseException:
             if any(each.packets for each in self._readers):
                 self.wake()  # for a loop that waits for fileno()
@@ -181,52 +182,51 @@ class Server:
                 self._depart(each, "did not join")
         self.behind = any(each.pending for each in self._readers)
 
-    def let_join(self) -> None:
-        """Serve, twice where somebody has just come: a greeting waits for the call after."""
-        self.serve()
-        if not all(each.joined for each in self._readers):
-            self.serve()
+    def look_for_changes(self) -> None:
+        """Serve if somebody has come or gone, twice as a greeting waits for the call after.
+
+        What readers give back stays where it is.
+        """
+        for number, event in self._epoll.poll(0):
+            if event != select.EPOLLIN or number not in self._expected:
+                self.serve()
+                self.serve()
+                break
+        self.fresh_until = time.monotonic() + _FRESH_SECONDS
 
     def offer(self, delivery: Delivery) -> int:
         """Send a frame to all who take part; how many these are.
 
         Each gets it, if not now, then in a later call. The exception of a signal handler may keep
-        it from some of them, after the first.
+        it from some of them.
+
+        What readers give back costs more to take one by one than together. So after frames in free
+        slots of the ring's own nobody looks at it, until a slot or a reader's share is wanted.
+        Memory of others is awaited by whoever lent it.
         """
         self.behind = True  # until all is done
         readers = self.joined() if self._uncounted else self._joined
-        number, uses = delivery.sequence, delivery.slot.deliveries
+        number, slot = delivery.sequence, delivery.slot
         # No call is made here but the step to the next reader: a signal handler's exception comes
         # after those, and finds each reader with the frame or without it.
-        for reader, me in zip(readers, list(map(id, readers)), strict=True):
-            delivery.readers[me] = None
-            uses[number] = delivery.readers
+        for reader in readers:
+            delivery.awaited += 1
+            slot.awaited += 1
             reader.pending += (delivery,)
             self.accepted = number
         if not readers:
             self.accepted = number
-            delivery.free_if_read()
-        behind = False
+            delivery.free()
+        most, behind = self._most if self._most_slots is None else 0, False
         for reader in readers:  # one of them may depart meanwhile: that makes another list
-            if self._most_slots is not None or not reader.send_at_once(delivery, self._most):
+            if not reader.send_at_once(delivery, most):
                 self._send_to(reader)
                 behind = behind or bool(reader.pending)
         self.behind = behind
+        again = slot.awaited > delivery.awaited
+        if behind or again or delivery.holds is not None:
+            self.serve()  # now, as the frame is on its way
         return len(readers)
-
-    def must_serve(self, delivery: Delivery) -> bool:
-        """True if there is, or may be, something to do after a frame was offered.
-
-        What readers give back costs more to take one by one than together. So frames in free slots
-        of the ring's own are sent without a look at the readers, until a reader has as many frames
-        as it may have; before them comes a look each time that it is due, see `fresh_until`. Memory
-        of others is awaited by whoever lent it.
-        """
-        return (
-            self.behind
-            or delivery.holds is not None
-            or len(delivery.slot.deliveries) > 1  # it is sent again and again
-        )
 
     def drop_oldest(self, droppable: Callable[[Delivery], bool]) -> bool:
         """Leave out the oldest frame that waits for readers, and that none has been sent.
@@ -314,6 +314,7 @@ class Server:
         """Somebody has joined, or takes no more frames, or is gone."""
         self._joined = [r for r in self._readers if r.joined and not r.leaving]
         self._most = self._most_held(len(self._joined))
+        self._expected = {r.sock.fileno() for r in self._joined}
         self._uncounted = False
 
     def _accept(self, listener: socket.socket) -> None:

@@ -37,29 +37,24 @@ class User:
 
 
 class SlotBytes(User):
-    """The bytes of a slot for one use of it by the CPU: arrays over them hold this.
+    """The bytes of a slot for one use of it by a reader's CPU: arrays over them hold this.
 
     It has no finalizer, as there is nothing to close: weak references say when it ends.
 
     Attributes:
-        slot: that they are of, in the writer.
-        given: to what acquire() has given.
-        ended: is called in a reader at the end.
+        ended: is called at the end.
         mapped: where the slot is mapped.
 
     Args:
         mapped: the attribute.
-        slot: of the writer's, if it is there.
     """
 
-    __slots__ = ("__array_interface__", "ended", "given", "mapped", "slot")
+    __slots__ = ("__array_interface__", "ended", "mapped")
 
     ended: weakref.ref[SlotBytes]
-    given: weakref.ref[Any]
 
-    def __init__(self, mapped: Storage, slot: Slot | None = None) -> None:
+    def __init__(self, mapped: Storage) -> None:
         untrack(self)
-        self.slot = slot
         self.mapped = mapped
         self.__array_interface__ = mapped.__array_interface__
 
@@ -71,59 +66,63 @@ class Slot:
         number: as readers know it.
         version: how often its memory was replaced.
         buffer: the memory, or None while there is none.
-        mapped: the mapping in which arrays can lie as they are, once one was wanted.
+        bytes: of the mapping in which arrays can lie as they are, once one was wanted.
+        given: to the frame or tensor that acquire(target="cpu") gave last.
         owner: of memory of others: leads to the storage by which it is known again.
         users: who uses it here: frames that acquire() gave, calls of send(). Each has a `User`,
             whose end needs no code: a signal handler that raises may come before any.
-        deliveries: the readers that have or await an accepted frame of it, by its sequence.
+        awaited: how many times a reader has, or awaits, an accepted frame of it.
     """
 
-    __slots__ = ("buffer", "deliveries", "mapped", "number", "owner", "users", "version")
+    __slots__ = (
+        "awaited",
+        "buffer",
+        "bytes",
+        "given",
+        "number",
+        "owner",
+        "users",
+        "version",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.version = 0
         self.buffer: DMABuffer | None = None
-        self.mapped: Storage | None = None
+        self.bytes: memoryview | None = None
+        self.given: weakref.ref[Any] | None = None
         self.owner: weakref.ref[Storage] | None = None
-        self.users: list[weakref.ref[User]] = []
-        self.deliveries: dict[int, dict[int, None]] = {}
+        self.users: list[weakref.ref[Any]] = []
+        self.awaited = 0
 
     @property
     def free(self) -> bool:
         """True if nobody uses it."""
-        for user in self.users:
+        if self.awaited:
+            return False
+        for user in self.users:  # noqa: SIM110 - a generator takes longer than what it looks at
             if user() is not None:
                 return False
-        return not self.deliveries or not self.awaited
+        return True
 
     @property
     def used_here(self) -> bool:
         """True if this process uses it."""
         return any(user() is not None for user in self.users)
 
-    @property
-    def awaited(self) -> bool:
-        """True if a reader has or awaits a frame in it."""
-        return any(self.deliveries.copy().values())
-
     def use(self) -> User:
         """Somebody uses it from now on, until this is dropped."""
         made = User()
-        self.used_by(made)
-        return made
-
-    def used_by(self, user: User, ended: Callable[[object], object] | None = None) -> None:
-        """Somebody uses it from now on, until `user` is dropped; then `ended` is called."""
         others = [user for user in self.users if user() is not None] if self.users else []
-        self.users = [*others, weakref.ref(user, ended)]
+        self.users = [*others, weakref.ref(made)]
+        return made
 
     def put(self, buffer: DMABuffer | None, owner: Storage | None = None) -> None:
         """Give it other memory, which readers are to be sent."""
         ref = None if owner is None else weakref.ref(owner)
         # At once, as another buffer of the same version would not be sent: no call is made here,
         # and a signal handler's exception comes after those.
-        self.mapped = None
+        self.bytes = None
         self.buffer = buffer
         self.owner = ref
         self.version += 1

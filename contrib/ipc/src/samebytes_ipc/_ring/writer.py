@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from samebytes import CpuContext, Frame, FrameMeta, ImageFormat, Storage, Tensor
+from samebytes import Frame, FrameMeta, ImageFormat, Storage, Tensor
 from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import count_copy, counted, in_forked_child
 from samebytes_dma import DMABuffer, DMAContext
@@ -21,11 +21,12 @@ from .._errors import MessageError, RingTimeoutError
 from .._sockets.addresses import Address
 from .._sockets.waiting import FOREVER
 from .arguments import check_timeout, is_whole
+from .arrays import ArraySlots
 from .calls import Calls
 from .counts import Departure, RingStatistics
 from .deliveries import Delivery
-from .items import InDMA, described, is_dma, meta_of, set_readonly
-from .layouts import Layouts, SlotLayout, copy_into, slot_layout_of
+from .items import InDMA, described, is_dma, meta_of, set_arrays_readonly, set_readonly
+from .layouts import Layout, Layouts, SlotLayout, copy_into, slot_layout_of
 from .packets import MAX_SLOTS, pack_frame
 from .pool import Pool
 from .server import Server
@@ -127,6 +128,7 @@ class RingWriter(Storage.Uncopied):
         self._calls = Calls(self._server)
         adopted = [Slot(slots + number) for number in range(adopt)]
         self._pool = Pool(self._calls, slots_from, own, adopted, drops)
+        self._arrays = ArraySlots(self._calls, own, self._slot_layout)
         self._layouts = Layouts(self._slot_layout)
         self._in_dma = InDMA()
         self._copied = self._unread = 0
@@ -152,6 +154,8 @@ class RingWriter(Storage.Uncopied):
             LayoutError: another target.
             ClosedError: it was closed or interrupted.
         """
+        if timeout is None and target == "cpu" and (item := self._arrays.take()) is not None:
+            return item
         if target not in ("dma", "cpu"):
             raise LayoutError(f'target={target!r}: a slot is given as "dma" or "cpu"')
         if self._slot_layout is None:
@@ -159,7 +163,8 @@ class RingWriter(Storage.Uncopied):
                 "this ring was made without a layout: pass format=, width= and height=, or shape="
             )
         seconds = self._seconds(timeout)
-        return self._pool.acquire(self._slot_layout, seconds, mapped=target == "cpu")
+        arrays = self._arrays if target == "cpu" else None
+        return self._pool.acquire(self._slot_layout, seconds, arrays)
 
     def send(
         self, item: Tensor | Frame[Any], *, copy: bool = False, timeout: float | None = None
@@ -191,17 +196,20 @@ class RingWriter(Storage.Uncopied):
                 no tensor or frame of samebytes.
             ClosedError: the ring was closed or interrupted.
         """
-        slot = self._pool.slot_of_arrays(item)
+        slot = self._arrays.slot_of(item)
         if slot is not None:
-            number = self._deliver(item, slot, meta_of(item), copy, None)
-            self._pool.prepare()
+            meta = item.meta if isinstance(item, Frame) else None
+            layout = self._layouts.of_slots(slot.buffer, meta)
+            number = self._deliver(slot, layout, meta, copy, None)
+            set_arrays_readonly(item)
+            self._arrays.prepare()
             return number
         slot = self._pool.slot_of(item)
         if slot is not None:
             if is_dma(item):
-                return self._deliver(item, slot, meta_of(item), copy, None)
+                return self._send_dma(item, slot, copy)
             item.flush()  # an access to a DMA-BUF, which ends when that was accepted
-            number = self._deliver(item.parent, slot, meta_of(item), copy, None)
+            number = self._send_dma(item.parent, slot, copy)
             item.close()
             return number
         if not isinstance(item, Tensor | Frame):
@@ -218,7 +226,7 @@ class RingWriter(Storage.Uncopied):
                     raise
             else:
                 try:
-                    return self._deliver(in_dma, slot, meta_of(item), copy, (item, in_dma))
+                    return self._send_dma(in_dma, slot, copy, (item, in_dma))
                 finally:
                     del user  # else the traceback of an error would hold it
         if not copy:
@@ -233,7 +241,9 @@ class RingWriter(Storage.Uncopied):
         self._copied += 1
         slot = self._pool.slot_of(made)
         assert slot is not None
-        return self._deliver(made, slot, meta_of(item), copy, None)
+        if isinstance(item, Frame):
+            made.meta = item.meta
+        return self._send_dma(made, slot, copy)
 
     def add(self, sock: socket.socket) -> None:
         """Take a reader that has the other end of a socket pair of packets.
@@ -407,6 +417,7 @@ class RingWriter(Storage.Uncopied):
                 self._calls.state = "closed"
                 self._server.close()
                 self._pool.clear()
+                self._arrays.clear()
 
     def __enter__(self) -> Self:
         self._calls.check()
@@ -436,41 +447,41 @@ class RingWriter(Storage.Uncopied):
         finished = self._server.finish()
         return (finished and not any(slot.awaited for slot in self._pool.adopted)) or None
 
-    def _deliver(
-        self, item: Any, slot: Slot, meta: FrameMeta | None, copy: bool, holds: object
-    ) -> int:
+    def _send_dma(self, item: Any, slot: Slot, copy: bool, holds: object = None) -> int:
         buffer = slot.buffer
         if buffer is None:  # another thread may be closing it just now
             raise ClosedError("this ring was closed")
-        arrays = type(item.context) is CpuContext
-        layout = self._layouts.of_slots(buffer, meta) if arrays else self._layouts.of(item)
+        layout = self._layouts.of(item)
+        if buffer.is_dma_buf:
+            item.wait()
+        number = self._deliver(slot, layout, meta_of(item), copy, holds)
+        if holds is None:
+            set_readonly(item)
+        return number
+
+    def _deliver(
+        self, slot: Slot, layout: Layout, meta: FrameMeta | None, copy: bool, holds: object
+    ) -> int:
         body, results, pts, base = b"", _NONE, None, None
         if meta is not None:
             pts, base = meta.pts, meta.time_base
             if meta.metadata or meta.regions:
                 body, results = described(meta, copy)
-        if buffer.is_dma_buf:
-            item.wait()
         calls, server = self._calls, self._server
         try:
             with calls.lock:
-                if not calls.is_open:
+                if calls.state != "open" or calls.interrupted:
                     calls.check()
                 if time.monotonic() >= server.fresh_until:
-                    server.let_join()
+                    server.look_for_changes()
                 sequence = server.accepted + 1
                 packet = pack_frame(slot.number, layout.number, sequence, pts, base, body)
-                over = server.over.append
-                delivery = Delivery(sequence, packet, slot, layout, results, holds, over)
+                delivery = Delivery(sequence, packet, slot, layout, results, holds, server.over)
                 if not server.offer(delivery):
                     self._unread += 1
-                if server.must_serve(delivery):  # now, as the frame is on its way
-                    server.serve()
         finally:
             if server.over:
                 calls.drop()
-        if holds is None:
-            set_readonly(item)
         return sequence
 
     def _abandon(self) -> None:

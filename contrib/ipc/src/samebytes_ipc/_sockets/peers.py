@@ -26,10 +26,12 @@ __all__ = [
     "CREDENTIALS_SIZE",
     "check",
     "check_writer",
+    "finds_no_room",
     "greet",
     "has_ended",
     "pidfd_of",
     "send_packet",
+    "sender",
     "user_of",
 ]
 
@@ -91,25 +93,31 @@ def send_packet(
     Raises:
         OSError: the peer is gone.
     """
-    send: Callable[[Any], int] = sock.send
-    what: Any = packet
-    if descriptors:
-        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
-        send, what = partial(sock.sendmsg, [packet]), [rights]
     try:
+        notes = [partial(note, what) for note, what in zip(then, arguments, strict=True)]
+        calls: list[Callable[[], object]] = [sender(sock, packet, descriptors), *notes]
         # One call of C functions, as deferred() takes too long for each frame.
-        list(map(call, (send, *then), (what, *arguments)))
-    except BlockingIOError:
-        return False
+        list(map(call, calls))
     except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
-        return False
+        if finds_no_room(error):
+            return False
+        raise
     return True
 
 
-# Of the system's memory, or of descriptors that nobody has received yet: unix(7), ETOOMANYREFS.
-_NO_ROOM = (errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS)
+def sender(sock: socket.socket, packet: bytes, descriptors: Sequence[int]) -> Callable[[], int]:
+    """Return a function written in C that sends a packet, and descriptors along with it."""
+    if not descriptors:
+        return partial(sock.send, packet)
+    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
+    return partial(sock.sendmsg, [packet], [rights])
+
+
+def finds_no_room(error: OSError) -> bool:
+    """True if a packet can be tried again later: it had no room in the socket's buffer, or in the
+    system's memory, or too many descriptors are on their way (unix(7), ETOOMANYREFS).
+    """
+    return error.errno in (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS)
 
 
 def user_of(sock: socket.socket) -> int:

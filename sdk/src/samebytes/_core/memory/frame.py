@@ -105,8 +105,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
                 are needed.
         """
         frame = cls(native, context, native if keep is None else keep, None, readonly, meta)
-        if planes is not None:
-            frame._planes = tuple(planes)
+        frame._planes = None if planes is None else tuple(planes)
         return frame
 
     @classmethod
@@ -130,11 +129,9 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             made: the storages that close() looks for, where that is more or less than `storage`, or
                 than all parts of a joint one; those that others of them lie in come first.
         """
-        if made is None:
-            made = parts_of(storage)
-        frame = cls(native, context, storage, None, readonly, meta, tuple(made))
-        if planes is not None:
-            frame._planes = tuple(planes)
+        parts = parts_of(storage) if made is None else made
+        frame = cls(native, context, storage, None, readonly, meta, tuple(parts))
+        frame._planes = None if planes is None else tuple(planes)
         return frame
 
     @classmethod
@@ -227,6 +224,12 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             planes = self._planes = self._make_planes()
         return planes
 
+    def end_writing(self) -> None:
+        """For backends: the frame and its planes are read-only from now on."""
+        self.readonly = True
+        for plane in self._planes or ():
+            plane.readonly = True
+
     def _planes_moved(self) -> None:
         """Make the planes again when they are asked for: the native has other memory now."""
         self._planes = None
@@ -266,11 +269,8 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         """
         if queue is not None:
             return map_in_order(self, target, access, copy, queue)
-        try:
-            route = self.context.frame_routes[(target, access, copy) if copy else (target, access)]
-        except KeyError:
-            route = None
-        if route is None:  # not above, where the KeyError would be shown with each error
+        route = self.context.frame_routes.get((target, access, copy) if copy else (target, access))
+        if route is None:
             context = self.context
             route = context.router.compile_route(context, "frame", target, access, copy, self)
         return route(self)
@@ -417,16 +417,14 @@ def _why_not_one_array(frame: Any) -> str:
     info = frame.meta.info
     names = info.format.plane_names if isinstance(info, ImageInfo) else ()
     count = len(names) or len(frame.planes)
-    planes = f"{count} plane{'s' * (count != 1)}"
-    listed = f" ({', '.join(names)})" if names else ""
+    planes = f"{count} plane{'s' * (count != 1)}" + (f" ({', '.join(names)})" if names else "")
     # Memory of a context that is not the process's one of its type may lie on a device.
     on_cpu = "frame" if frame.context.singleton else 'frame.map("cpu")'
     what = f"{info} frame" if info is not None else "frame of tensors"
     return (
-        f"this {what} in {frame.context.node} has {planes}{listed} and is not an array itself: "
+        f"this {what} in {frame.context.node} has {planes} and is not an array itself: "
         f"pass {on_cpu}.planes[{'0' if count == 1 else 'i'}]"
     )
 
 
-_readonly: Any = Frame.readonly
-_get_readonly = _readonly.__get__
+_get_readonly = vars(Holder)["readonly"].__get__

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slots as frames of the CPU: what `acquire(target="cpu")` gives of memory that stays mapped."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .layouts import Places, SlotLayout
+from .slots import Slot
+
+if TYPE_CHECKING:
+    from .calls import Calls
+
+__all__ = ["ArraySlots"]
+
+
+_Made = tuple[Slot, memoryview, Any, weakref.ref[Any], list[weakref.ref[Any]]]
+"""An item that nobody has yet: its slot, the bytes there, the item, and references to it and to the
+memory that all of its arrays hold."""
+
+
+class ArraySlots:
+    """Gives out the slots of one ring as frames or tensors of the CPU, in turn.
+
+    Nothing is mapped and nothing runs at the end of such a frame: arrays hold the bytes of their
+    slot, to which a weak reference says whether anybody still does.
+
+    Args:
+        calls: of that ring.
+        own: its slots.
+        slot_layout: of what it gives; None if it gives nothing.
+    """
+
+    __slots__ = ("_calls", "_made", "_own", "_places", "_slot_layout", "_turn")
+
+    def __init__(self, calls: Calls, own: list[Slot], slot_layout: SlotLayout | None) -> None:
+        self._calls = calls
+        self._own = own
+        self._slot_layout = slot_layout
+        self._places: Places = []
+        self._turn = 0  # the number of the slot that comes next
+        self._made: _Made | None = None
+        for slot in own:
+            self._is_mapped(slot)
+
+    def take(self) -> Any:
+        """The next item; None where no slot is free, none is mapped, or the ring is not open.
+
+        What readers gave back is looked at where the slot whose turn it is was not free.
+        """
+        calls = self._calls
+        with calls.lock:
+            if calls.state != "open" or calls.interrupted or calls.server.behind:
+                return None
+            made, self._made = self._made, None
+            if made is not None and made[0].free and made[0].bytes is made[1]:
+                slot = made[0]
+                slot.given, slot.users = made[3:]
+                self._turn = slot.number + 1
+                return made[2]
+        with calls, calls.lock:
+            calls.server.serve()
+            for other in (*self._own[self._turn :], *self._own[: self._turn]):
+                if other.free and self._is_mapped(other):
+                    return self._given(other)
+        return None
+
+    def over(self, slot: Slot) -> Any:
+        """An item over a slot that the caller uses; None if it must be mapped for each use."""
+        with self._calls.lock:
+            return self._given(slot) if self._is_mapped(slot) else None
+
+    def prepare(self) -> None:
+        """Make the next item, while readers are busy with the one that was sent."""
+        # Without a lock: take() looks whether it is still of use.
+        slot = self._own[self._turn % len(self._own)]
+        if self._made is None and slot.bytes is not None:
+            self._made = self._over(slot, slot.bytes)
+
+    def clear(self) -> None:
+        """Forget the next item."""
+        self._made = None
+
+    def slot_of(self, item: object) -> Slot | None:
+        """The slot that an item was given for; None for any other object, as for a part of one."""
+        if item is None:  # as a reference to what is gone gives
+            return None
+        slot = self._own[self._turn - 1]  # mostly the one that was given last
+        if slot.given is not None and slot.given() is item:
+            return slot
+        for slot in self._own:
+            if slot.given is not None and slot.given() is item:
+                return slot
+        return None
+
+    def _given(self, slot: Slot) -> Any:
+        assert slot.bytes is not None
+        _, _, item, slot.given, users = self._over(slot, slot.bytes)
+        slot.users = [*slot.users, *users]
+        self._turn = slot.number + 1
+        return item
+
+    def _is_mapped(self, slot: Slot) -> bool:
+        """True if a slot that is free, or the caller's, can be had as arrays; then it is mapped."""
+        slot_layout, buffer = self._slot_layout, slot.buffer
+        if (
+            slot.bytes is None
+            and slot_layout is not None
+            and buffer is not None
+            and buffer.size >= slot_layout.nbytes
+            and buffer.kept is not None
+            and not buffer.is_dma_buf
+        ):
+            mapped = buffer.kept.of(buffer)
+            self._places = slot_layout.places_in(mapped)
+            slot.bytes = np.asarray(mapped).data
+        return slot.bytes is not None
+
+    def _over(self, slot: Slot, bytes_: memoryview) -> _Made:
+        assert self._slot_layout is not None
+        memory: np.ndarray[Any, Any] = np.frombuffer(bytes_, np.uint8)
+        arrays = [np.ndarray(s, d, memory, at, strides) for s, d, at, strides in self._places]
+        item = self._slot_layout.item_of(memory, arrays)
+        use = weakref.ref(memory, self._calls.server.dropped)
+        return slot, bytes_, item, weakref.ref(item), [use]
