@@ -42,11 +42,18 @@ class Target(NamedTuple):
     scale: tuple[float, ...] = ()
 
     def finish(self, image: Any, element: Any) -> Any:
-        """The model's input out of float32 [1, 3, height, width] with numbers from 0 to 255."""
+        """The model's input out of a picture of float32, with numbers from 0 to 255.
+
+        Args:
+            image: [3, height, width], or with a batch before them.
+        """
+        batch = [1] * (len(image.shape) - 3)
         for values, operation in ((self.mean, ops.subtract), (self.scale, ops.divide)):
             if values:
-                constant = np.array(values, np.float32).reshape(1, -1, 1, 1)
+                constant = np.array(values, np.float32).reshape(*batch, -1, 1, 1)
                 image = operation(image, ops.constant(constant))
+        if not batch:
+            image = ops.unsqueeze(image, 0)
         if self.layout == "NHWC":
             image = ops.transpose(image, ops.constant(np.array([0, 2, 3, 1])))
         if element == Type.u8:

@@ -10,10 +10,11 @@ converting first, except that a picture of bytes would be rounded in between, by
 most. It is faster where the source has several times as many pixels as the result:
 `gathering_is_faster` says from where on.
 
-Each channel is computed by itself. Where two of them share an operation, OpenVINO's CPU plugin
-writes its result to memory, as float32, and reads it again for each, which takes longer than to do
-it twice. It also merges operations that are equal, so the nodes of each channel have a shape of
-their own: one dimension of 1 more than those of the channel before.
+Where nothing is resized, the three channels are one operation, which multiplies by the factors of
+all. Else each channel is computed by itself. Where two of them share an operation, OpenVINO's CPU
+plugin writes its result to memory, as float32, and reads it again for each, which takes longer than
+to do it twice. It also merges operations that are equal, so the nodes of each channel have a shape
+of their own: one dimension of 1 more than those of the channel before.
 """
 
 from __future__ import annotations
@@ -159,6 +160,20 @@ def channel(letter: str, component: Callable[[str], Any], how: Conversion | None
     return ops.clamp(node, 0.0, 255.0)
 
 
+def _at_once(component: Callable[[str], Any], how: Conversion, color: str) -> Any:
+    """All channels as one float32 node [3, rows, columns], with the numbers of `channel`.
+
+    Args:
+        component: makes the float32 node [1, rows, columns] of Y, U or V.
+    """
+    node = _scaled(_less(component("y"), how.black), how.luma)
+    for chroma in "uv":
+        factors = [how.chroma(letter).get(chroma, 0.0) for letter in color.lower()]
+        of_channels = ops.constant(np.array(factors, np.float32)[:, None, None])
+        node = ops.add(node, ops.multiply(_less(component(chroma), 128), of_channels))
+    return ops.clamp(node, 0.0, 255.0)
+
+
 def _less(node: Any, value: float) -> Any:
     return ops.subtract(node, ops.constant(np.float32(value))) if value else node
 
@@ -297,7 +312,7 @@ def picture(
     how: Conversion | None,
     color: str,
 ) -> Any:
-    """A float32 node of shape [1, 3, height, width] with numbers from 0 to 255.
+    """A float32 node of shape [3, height, width], or [1, 3, ...], with numbers from 0 to 255.
 
     Args:
         rows: for each plane a uint8 node of shape [rows, bytes of a row], padding and all.
@@ -311,6 +326,13 @@ def picture(
     across, down = (_axis(part[n], part[n + 2], target[n]) for n in (0, 1))
     wanted = [down.before] if down.after is None else [down.before, down.after]
     lines = _Lines(rows, np.concatenate(wanted))
+    if how is not None and "u" in components and across.after is None and down.after is None:
+
+        def whole(name: str) -> Any:
+            found = components[name]
+            return lines.column(found, across.before, firsts[found.plane], 3)
+
+        return _at_once(whole, how, color)
 
     def made(letter: str, dimensions: int) -> Any:
         def colour(columns: Array) -> Any:
