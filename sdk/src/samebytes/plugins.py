@@ -10,55 +10,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._aside import Aside
-from ._converting.conversion import Conversion
-from ._converting.picture import PictureInfo
-from ._core.edges.context import HostContext
-from ._core.edges.edge import MapperSpec, check_access, ordering_queue
-from ._core.edges.mapper import Refused
-from ._core.edges.registry import ContextRegistry, intern
-from ._core.memory.meta import FrameSays
-from ._core.native.arrays import array_in
-from ._core.native.pointers import bind, data_address, native_pointer
-from ._core.owner.closing import read_slot
-from ._core.owner.handles import HandleKey, OwnedPointer, untrack
-from ._core.owner.imports import ImportCache
-from ._core.owner.interrupts import deferred
-from ._core.owner.loans import Lender, Loan, sweep_loans
-from ._core.owner.locks import KeyLocks, Lock, in_forked_child
-from ._core.owner.storage import NativeStorage, joint_owner
-from ._counting import count_copy
-from ._descriptors import (
-    bytes_at,
-    file_behind,
-    file_identity,
-    is_dma_buf,
-    is_mapped,
-    memory_size,
-)
-from ._exchange import DeviceArray, check_dlpack_request
-from ._exchange._pointer_array import PointerArray
 from ._lazy import lazy_exports
-from ._plugins.device_nodes import advice_to_open
-from ._plugins.hooks import hookimpl
-from ._plugins.specs import (
-    API,
-    ContextSpec,
-    ConverterSpec,
-    ElementSpec,
-    NativeSpec,
-    Plugin,
-    ProbeResult,
-    ProtocolSpec,
-)
-from ._secrets import without_secrets, without_secrets_in
-from ._seen.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from ._aside import Aside
+    from ._converting.conversion import Conversion
+    from ._converting.picture import PictureInfo
+    from ._core.edges.context import HostContext
+    from ._core.edges.edge import MapperSpec, check_access, ordering_queue
+    from ._core.edges.mapper import Refused
+    from ._core.edges.registry import ContextRegistry, intern
+    from ._core.memory.meta import FrameSays
+    from ._core.native.arrays import array_in
+    from ._core.native.pointers import bind, data_address, native_pointer
+    from ._core.owner.closing import read_slot
+    from ._core.owner.handles import HandleKey, OwnedPointer, untrack
+    from ._core.owner.imports import ImportCache
+    from ._core.owner.interrupts import deferred
+    from ._core.owner.loans import Lender, Loan, sweep_loans
+    from ._core.owner.locks import KeyLocks, Lock, in_forked_child
+    from ._core.owner.storage import NativeStorage, joint_owner
+    from ._counting import count_copy
+    from ._descriptors import (
+        bytes_at,
+        file_behind,
+        file_identity,
+        is_dma_buf,
+        is_mapped,
+        memory_size,
+    )
+    from ._exchange import DeviceArray, check_dlpack_request
+    from ._exchange._pointer_array import PointerArray
+    from ._plugins.device_nodes import advice_to_open
     from ._plugins.distributions import Entry
+    from ._plugins.hooks import hookimpl
+    from ._plugins.specs import (
+        API,
+        ContextSpec,
+        ConverterSpec,
+        ElementSpec,
+        NativeSpec,
+        Plugin,
+        ProbeResult,
+        ProtocolSpec,
+    )
+    from ._secrets import without_secrets, without_secrets_in
+    from ._seen.text import counted
 
 __all__ = [
     "API",
@@ -117,6 +117,65 @@ __all__ = [
     "without_secrets",
     "without_secrets_in",
 ]
+
+# Each is imported when it is first used: a plugin that declares needs few of them.
+_HOME = {
+    "API": ".._plugins.specs",
+    "Aside": ".._aside",
+    "ContextRegistry": ".._core.edges.registry",
+    "ContextSpec": ".._plugins.specs",
+    "Conversion": ".._converting.conversion",
+    "ConverterSpec": ".._plugins.specs",
+    "DeviceArray": ".._exchange",
+    "ElementSpec": ".._plugins.specs",
+    "FrameSays": ".._core.memory.meta",
+    "HandleKey": ".._core.owner.handles",
+    "HostContext": ".._core.edges.context",
+    "ImportCache": ".._core.owner.imports",
+    "KeyLocks": ".._core.owner.locks",
+    "Lender": ".._core.owner.loans",
+    "Loan": ".._core.owner.loans",
+    "Lock": ".._core.owner.locks",
+    "MapperSpec": ".._core.edges.edge",
+    "NativeSpec": ".._plugins.specs",
+    "NativeStorage": ".._core.owner.storage",
+    "OwnedPointer": ".._core.owner.handles",
+    "PictureInfo": ".._converting.picture",
+    "Plugin": ".._plugins.specs",
+    "PointerArray": ".._exchange._pointer_array",
+    "ProbeResult": ".._plugins.specs",
+    "ProtocolSpec": ".._plugins.specs",
+    "Refused": ".._core.edges.mapper",
+    "advice_to_open": ".._plugins.device_nodes",
+    "array_in": ".._core.native.arrays",
+    "bind": ".._core.native.pointers",
+    "bytes_at": ".._descriptors",
+    "check_access": ".._core.edges.edge",
+    "check_dlpack_request": ".._exchange",
+    "count_copy": ".._counting",
+    "counted": ".._seen.text",
+    "data_address": ".._core.native.pointers",
+    "deferred": ".._core.owner.interrupts",
+    "file_behind": ".._descriptors",
+    "file_identity": ".._descriptors",
+    "hookimpl": ".._plugins.hooks",
+    "in_forked_child": ".._core.owner.locks",
+    "intern": ".._core.edges.registry",
+    "is_dma_buf": ".._descriptors",
+    "is_mapped": ".._descriptors",
+    "joint_owner": ".._core.owner.storage",
+    "memory_size": ".._descriptors",
+    "native_pointer": ".._core.native.pointers",
+    "ordering_queue": ".._core.edges.edge",
+    "read_slot": ".._core.owner.closing",
+    "sweep_loans": ".._core.owner.loans",
+    "untrack": ".._core.owner.handles",
+    "without_secrets": ".._secrets",
+    "without_secrets_in": ".._secrets",
+}
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)
 
 
 def entry_points(group: str) -> list[Entry]:

@@ -21,10 +21,11 @@ from ._avframe_abi import FRAME_PLANES
 from ._avutil import PYAV, AVFrame, buffer_unref, frame_copy_props
 from ._layouts import AUDIO_FORMATS
 from ._loans import lend, put
-from ._meaning import FULL_RANGE_FORMATS, write_meaning
+from ._meaning import FULL_RANGE_FORMATS
 from ._meta import FFmpegMeta
 from ._pixel_formats import Palette, image_format_named, pixel_format_name
 from ._pyav import channel_count, frame_address
+from ._side_data_entries import write_entries
 from ._to_cpu import arrays_on
 
 __all__ = ["CpuToFrame", "describe_native", "frame_over", "named", "row_distances"]
@@ -319,6 +320,6 @@ def describe_native(native: Any, meta: FrameMeta) -> None:
     if isinstance(meta, FFmpegMeta) and not meta.metadata_was_read:
         return  # nobody changed what was copied
     try:
-        write_meaning(native, meta.metadata)
+        write_entries(native, meta.metadata)
     except (LayoutError, UnknownNameError) as error:
         raise Refused(str(error)) from error

@@ -28,7 +28,6 @@ from samebytes.formats import (
 
 from ._avutil import AVFrame, get_pix_fmt
 from ._pyav import frame_address, time_base_of
-from ._side_data_entries import write_side_data
 
 if TYPE_CHECKING:
     from av import AudioFrame
@@ -185,7 +184,7 @@ def colors_and_aspect(frame: Any) -> dict[str, Any]:
 
 
 def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) -> None:
-    """Mark an av frame of ours with the entries, and with no others than there are.
+    """Mark an av frame of ours with the entries that its fields say, and with no others.
 
     Raises:
         LayoutError, UnknownNameError: an entry is not what it can be.
@@ -205,7 +204,6 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
     ratio = said.limit_denominator(_INT - 1) if said else _NO_ASPECT
     if ratio.numerator < _INT:
         frame.sample_aspect_ratio[:] = ratio.numerator, ratio.denominator
-    write_side_data(native, metadata)
 
 
 def _write_colors(frame: Any, colors: Colorimetry) -> None:

@@ -26,7 +26,6 @@ from ._meaning import (
 from ._pixel_formats import image_format_named
 from ._pyav import channel_count, frame_address, time_base_of
 from ._side_data import side_data_of
-from ._side_data_entries import entries_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +127,8 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
         known |= said
         entries |= of_image
         if side_data:
+            from ._side_data_entries import entries_in  # most frames have none
+
             entries |= entries_in(side_data)
     known["side_data"] = side_data
     return {"ffmpeg": known, **entries}

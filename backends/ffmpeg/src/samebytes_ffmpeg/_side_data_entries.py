@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from av import VideoFrame
+
 from samebytes.errors import LayoutError
 from samebytes.formats import (
     LUMINANCES,
@@ -18,12 +20,13 @@ from samebytes.formats import (
     rotation_of,
 )
 
+from ._meaning import write_meaning
 from ._side_data import read_side_data, set_side_data
 
 if TYPE_CHECKING:
-    from av import VideoFrame
+    from av import AudioFrame
 
-__all__ = ["entries_in", "write_side_data"]
+__all__ = ["entries_in", "write_entries"]
 
 # libavutil/display.h: rows of a, b, u; c, d, v; x, y, w. A point (p, q) of the picture is shown
 # at (a p + c q + x, b p + d q + y). The third column is in 2.30 fixed point, the others in 16.16.
@@ -90,7 +93,18 @@ def _display(fields: tuple[int, ...]) -> dict[str, Fraction]:
     return {key: Fraction(over, under or 1) for key, over, under in pairs if key in keys}
 
 
-def write_side_data(native: VideoFrame, metadata: Mapping[str, Any]) -> None:
+def write_entries(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) -> None:
+    """Mark an av frame of ours with the entries, and with no others than there are.
+
+    Raises:
+        LayoutError, UnknownNameError: an entry is not what it can be.
+    """
+    write_meaning(native, metadata)
+    if isinstance(native, VideoFrame):
+        _write_side_data(native, metadata)
+
+
+def _write_side_data(native: VideoFrame, metadata: Mapping[str, Any]) -> None:
     """Hang on a picture what its metadata say: the entries, and of metadata["ffmpeg"]["side_data"]
     what holds for a picture that was made of the frame, where it has none.
 

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING
 
 from samebytes.plugins import lazy_exports
 
-from ._context import OpenCVContext
-from ._in_place import in_place
-from ._tensor import OpenCVTensor
-
 if TYPE_CHECKING:
+    from ._context import OpenCVContext
     from ._elements._crop import OpenCVCrop
     from ._elements._draw import OpenCVDraw
     from ._elements._scale import OpenCVScale
     from ._elements._warp import OpenCVWarp
+    from ._in_place import in_place
     from ._resize import resize
+    from ._tensor import OpenCVTensor
     from ._umat_context import UMatContext
     from ._umat_tensor import UMatTensor
 
@@ -41,15 +40,18 @@ __all__ = [
 ]
 
 _HOME = {
+    "OpenCVContext": "._context",
     "OpenCVCrop": "._elements._crop",
     "OpenCVDraw": "._elements._draw",
     "OpenCVScale": "._elements._scale",
+    "OpenCVTensor": "._tensor",
     "OpenCVWarp": "._elements._warp",
     "UMatContext": "._umat_context",
     "UMatTensor": "._umat_tensor",
+    "in_place": "._in_place",
     "resize": "._resize",
 }
 
 
 if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
-    __getattr__, __dir__ = lazy_exports(__name__, _HOME)  # these import OpenCV
+    __getattr__, __dir__ = lazy_exports(__name__, _HOME)

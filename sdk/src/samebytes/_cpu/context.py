@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _exchange
 from .._core.edges.context import HostContext
 from .._core.memory.frame import Frame
 from .._core.memory.info import TensorInfo
@@ -22,7 +23,6 @@ from .._core.native.arrays import array_in, placed
 from .._core.native.pointers import data_address
 from .._core.owner.storage import Storage
 from .._dtypes import BY_NUMPY
-from .._exchange import DEVICE_CPU, from_dlpack
 from ..errors import LayoutError, NativeError
 from ..formats import ImageFormat, ImageInfo
 
@@ -223,7 +223,7 @@ def wrap_array(native: np.ndarray[Any, Any]) -> CpuTensor:
 
 def wrap_exported(native: Any) -> CpuTensor:
     """`CpuTensor.wrap` for what has said by DLPack that it lies in memory of the CPU."""
-    array, dtype = from_dlpack(native, DEVICE_CPU)
+    array, dtype = _exchange.from_dlpack(native, _exchange.DEVICE_CPU)
     tensor = CpuTensor(array, CPU, native, None, not array.flags.writeable)
     if dtype.numpy is None:
         tensor.known_info = TensorInfo(dtype, array.shape, array.strides)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .._core.edges.context import Context, Level, Target
 from .._core.edges.edge import Access, check_access, ordering
@@ -15,10 +15,11 @@ from .._core.memory.frame import Frame
 from .._core.memory.tensor import Tensor
 from ..errors import NoRouteError, SamebytesError
 from .contexts import node_of, resolve
-from .dead_ends import DeadEnds
-from .failures import MAX_TRIES, Reason, failure
 from .route_functions import Run, find_routes, mappers_of, route_function, route_name
-from .search import Edges, copies
+from .search import MAX_TRIES, Edges, copies
+
+if TYPE_CHECKING:
+    from .failures import Reason
 
 __all__ = ["compile_route", "forget_compiled"]
 
@@ -115,7 +116,7 @@ class _Routes:
                 self._first = route
                 return run
             broken.append((route_name(route), run))
-        raise failure(source, end, self._level, self._access, self._copy, broken, item=item)
+        raise self._failure(source, end, broken, item)
 
     def _find(self, source: Context, end: Context) -> Iterator[Edges]:
         return find_routes(source, end, self._level, self._access, self._copy)
@@ -153,7 +154,12 @@ class _Routes:
             return self._first_that_takes(item, source, end, reason, why)
         why.insert(0, (route_name(self._first), str(reason)))
         # The reasons are in its text; what the edges raised would be shown before it.
-        raise failure(source, end, self._level, self._access, self._copy, why, item=item) from None
+        raise self._failure(source, end, why, item) from None
+
+    def _failure(self, source: Context, end: Context, why: list[Reason], item: Any) -> Exception:
+        from .failures import failure  # not before something fails
+
+        return failure(source, end, self._level, self._access, self._copy, why, item=item)
 
     def _first_that_takes(
         self, item: Any, source: Context, end: Context, reason: Refused, why: list[Reason]
@@ -168,6 +174,8 @@ class _Routes:
             Gone: all refused, at least one because a context is gone.
             Refused: all refused.
         """
+        from .dead_ends import DeadEnds  # few objects are refused
+
         gone = False
         made = self._made
         dead = DeadEnds()

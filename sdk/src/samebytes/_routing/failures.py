@@ -18,12 +18,9 @@ from ..errors import (
     SamebytesError,
 )
 from .route_functions import find_routes, mappers_of, refusal, routes_between
-from .search import Edges, copies, usable
+from .search import MAX_TRIES, Edges, copies, usable
 
-__all__ = ["MAX_TRIES", "Reason", "failure"]
-
-MAX_TRIES = 32
-"""The most routes without a copy, and with one, that are tried when edges refuse an object."""
+__all__ = ["Reason", "failure"]
 
 # A route that was not taken, and why.
 Reason = tuple[str, str]

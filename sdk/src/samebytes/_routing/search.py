@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .._plugins.tables import Edge
 
 __all__ = [
+    "MAX_TRIES",
     "Edges",
     "begins",
     "copies",
@@ -24,6 +25,9 @@ __all__ = [
 
 Edges = tuple["Edge", ...]
 """A route, as the edges that it goes over."""
+
+MAX_TRIES = 32
+"""The most routes without a copy, and with one, that are tried when edges refuse an object."""
 
 # The longest route of the design has five hops; more would be a mistake of the tables.
 _MAX_HOPS = 6

@@ -17,10 +17,11 @@ from samebytes.formats import ImageInfo, duration_of, field_order_of
 
 from .._avutil import AVFrame, frame_copy_props
 from .._codec_options import option_offset
-from .._meaning import chroma_location, interlacing, mark_fields, sample_aspect, write_meaning
+from .._meaning import chroma_location, interlacing, mark_fields, sample_aspect
 from .._meta import FFmpegMeta
 from .._pyav import codec_context_address, frame_address
 from .._side_data import read_side_data
+from .._side_data_entries import write_entries
 from ._encoder_side_data import give_side_data
 from ._stream_aspect import set_stream_aspect
 
@@ -52,7 +53,7 @@ def properties_of(native: av.VideoFrame, meta: FrameMeta) -> av.VideoFrame:
     found = av.VideoFrame()
     frame_copy_props(frame_address(found), frame_address(native))
     if not isinstance(meta, FFmpegMeta) or meta.metadata_was_read:
-        write_meaning(found, meta.metadata)
+        write_entries(found, meta.metadata)
     return found
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from openvino import Type
 from openvino import opset13 as ops
 
-from samebytes import Frame, FrameMeta, ImageFormat
+from samebytes import Frame, FrameMeta, ImageFormat, metadata
 from samebytes.formats import mirrored_of, rotation_of
-from samebytes.metadata import AffineTransform, upright_transform
+from samebytes.metadata import AffineTransform
 
 from ._model_input import Target
 
@@ -212,7 +212,9 @@ def turned_back(turn: Turn) -> AffineTransform:
     if turn == AS_IT_LIES:
         return AffineTransform()
     rotation, mirrored = turn
-    return upright_transform(FrameMeta(None, metadata={"rotation": rotation, "mirrored": mirrored}))
+    return metadata.upright_transform(
+        FrameMeta(None, metadata={"rotation": rotation, "mirrored": mirrored})
+    )
 
 
 Turn = tuple[int, bool]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
 from samebytes import Context, Frame, ImageInfo
@@ -19,12 +19,13 @@ from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel
 from .._request._outputs import OutputFrame
 from .._request._request import InferRequest
-from ._batches import Array, fill, shown
-from ._explain import explanation_of_parts
 from ._letterbox import Align, Box, Fit, Rule
 from ._pixels import ColorMatrix, ColorRange
 from ._planner import Planner, planner_for, rule_of
 from ._request import ImageRequest, Quality, Resize
+
+if TYPE_CHECKING:
+    from ._batches import Array
 
 __all__ = [
     "ImageModel",
@@ -301,6 +302,8 @@ class PartsModel:
 
     def explain(self) -> str:
         """A description of what is converted where, in frames of the layout that was seen last."""
+        from ._explain import explanation_of_parts  # what programs seldom ask for
+
         planner = self._planner
         name, target = planner.device_name, planner.target
         return "\n".join(explanation_of_parts(planner.last, target, name, self._rule, self._count))
@@ -330,6 +333,8 @@ class PartsRequest(ImageRequest):
         Returns:
             Of each part, the transform from the model's image to the frame.
         """
+        from ._batches import fill, shown  # most models see whole frames
+
         if not 0 < len(parts) <= self._count:
             raise LayoutError(
                 f"{len(parts)} parts were passed, but this request takes 1 to {self._count}"

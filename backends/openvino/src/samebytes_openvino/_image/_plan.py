@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samebytes import ImageInfo
 from samebytes.metadata import AffineTransform
@@ -14,9 +14,11 @@ from samebytes.plugins import KeyLocks, Lock
 
 from .._remote._context import RemoteContext
 from .._request._compiled import CompiledModel, compile_model
-from ._batches import Parts, build_parts, identity, joined
 from ._build import Built, Source, build
 from ._model_input import Target
+
+if TYPE_CHECKING:
+    from ._batches import Parts
 
 __all__ = ["Known", "Plan", "Plans", "kind_of"]
 
@@ -171,10 +173,12 @@ class Plans:
         return Plan(compiled, source, built.names, built.gathers, built.tables)
 
     def _built(self, source: Source, on_cpu: bool) -> Built:
+        if self._parts is None and self._batch == 1:
+            return build(self._model, source, self._target, on_cpu)
+        from ._batches import build_parts, identity, joined  # few models take several pictures
+
         if self._parts is not None:
             return build_parts(self._model, source, self._target, self._parts)
-        if self._batch == 1:
-            return build(self._model, source, self._target, on_cpu)
         built = build(identity(self._model), source, self._target, on_cpu)
         model = joined(self._model, self._batch, built.model)
         return built._replace(model=model, names=tuple(port.any_name for port in model.inputs))

@@ -8,7 +8,7 @@ request would refer to each other, and be freed by the garbage collector alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import openvino
 
@@ -25,7 +25,6 @@ from samebytes.plugins import Refused, plane_resizer
 from .._core import default_core
 from .._remote._context import RemoteContext
 from .._request._outputs import WHOLE
-from ._batches import Parts
 from ._build import Memory, Source
 from ._frames import (
     Meaning,
@@ -53,6 +52,9 @@ from ._model_input import COLORS, Target, input_size_of, is_of_open_size, layout
 from ._pixels import MATRICES, RANGES, ColorMatrix, ColorRange, components_of, without_subsampling
 from ._plan import Known, Plan, Plans, kind_of
 from ._request import Quality, Resize
+
+if TYPE_CHECKING:
+    from ._batches import Parts
 
 __all__ = ["QUALITIES", "Planner", "planner_for", "rule_of"]
 
@@ -313,11 +315,17 @@ def planner_for(
     rule = rule_of(fit, align, pad)
     if resize is None and quality == "fast":
         resize = plane_resizer("openvino")
-    of_parts = Parts(batch, rule) if parts else None
+    of_parts = _parts(batch, rule) if parts else None
     plans = Plans(own, target, device, config, core, batch, of_parts)
     planner = Planner(plans, target, device, resize, meaning, Rule() if parts else rule)
     planner.prepare(example)
     return planner
+
+
+def _parts(count: int, rule: Rule) -> Parts:
+    from ._batches import Parts  # most models see whole frames
+
+    return Parts(count, rule)
 
 
 def rule_of(

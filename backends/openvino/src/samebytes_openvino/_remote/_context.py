@@ -14,7 +14,6 @@ from samebytes import Context, Device, DType, Tensor, TensorInfo
 from samebytes.errors import DeviceMismatchError, UnsupportedObjectError
 
 from .._host._layout import from_element_type
-from .._probe import check_for_devices
 from ._conversions import params_of
 from ._lifetimes import Leases, native_of
 
@@ -152,6 +151,8 @@ class RemoteContext(Context[RemoteTensor]):
         handles: Mapping[str, int],
         parent: Context | None = None,
     ) -> None:
+        from .._probe import check_for_devices  # not before there is a device
+
         check_for_devices()
         super().__init__(device, handles=handles, parent=parent)
         self._native = native

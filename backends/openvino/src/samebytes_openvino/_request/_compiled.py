@@ -17,7 +17,6 @@ from samebytes.errors import MissingDependencyError, UnsupportedObjectError
 
 from .._core import check_device_name, core_of, read_model
 from .._errors import naming
-from .._probe import missing_devices
 from .._remote._context import RemoteContext
 from .._remote._shared_queue import (
     Submissions,
@@ -221,6 +220,8 @@ def naming_missing_devices(core: Any, device: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
+        from .._probe import missing_devices  # not before one is missing
+
         check_device_name(core, device, error)
         kind, found = device.partition(".")[0], core.available_devices
         why = missing_devices(found).get(f"no {kind}")

@@ -7,9 +7,9 @@ import weakref
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, SupportsIndex
 
-from samebytes import Access, Context, Frame, FrameMeta, Tensor
+from samebytes import Access, Context, Frame, FrameMeta, Tensor, metadata
 from samebytes.errors import BusyError, LayoutError, UnknownNameError
-from samebytes.metadata import AffineTransform, add, find
+from samebytes.metadata import AffineTransform
 
 from .._host._tensor import OPENVINO
 from ._ports import find_port
@@ -81,7 +81,7 @@ class OutputFrame(Frame):
         It is the typed entry of that class, which models of images add where the picture is not
         stretched over their image: `image_model(fit=)`.
         """
-        return find(self, AffineTransform) or WHOLE
+        return metadata.find(self, AffineTransform) or WHOLE
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def outputs_of_item(request: Request, number: int, count: int) -> OutputFrame:
 def placed(outputs: OutputFrame, transform: AffineTransform) -> OutputFrame:
     """Let outputs say where the picture lies in the model's image."""
     if transform is not WHOLE and transform != WHOLE:
-        add(outputs, transform)
+        metadata.add(outputs, transform)
     return outputs
 
 

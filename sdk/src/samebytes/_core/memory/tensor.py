@@ -7,8 +7,8 @@ from collections.abc import Callable
 from types import FunctionType, GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
+from ... import _exchange
 from ..._dtypes import DType
-from ..._exchange import as_array, as_capsule, from_foreign, lasting_export
 from ..._no_elements import NoElements
 from ...errors import NotHostVisibleError
 from ..edges.edge import Access, map_in_order
@@ -257,7 +257,7 @@ class Tensor(NoElements, Holder):
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        return as_array(self, dtype, copy)
+        return _exchange.as_array(self, dtype, copy)
 
     def __dlpack__(
         self,
@@ -267,7 +267,7 @@ class Tensor(NoElements, Holder):
         dl_device: tuple[int, int] | None = None,
         copy: bool | None = None,
     ) -> Any:
-        return as_capsule(self, stream, max_version, dl_device, copy)
+        return _exchange.as_capsule(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         self.host_array()
@@ -334,7 +334,7 @@ class CpuTensor(Tensor):
                 orders).
             UnsupportedObjectError: it shares no bytes with the CPU.
         """
-        found = from_foreign(native)
+        found = _exchange.from_foreign(native)
         # By position: this is the call that wraps every array.
         tensor = cls(found.array, cls.home, found.owner, None, found.readonly)
         if found.dtype.numpy is None:
@@ -367,7 +367,7 @@ class CpuTensor(Tensor):
         try:
             lent = self._lent
         except AttributeError:
-            lent = self._lent = lasting_export(self.native, self.info.dtype, self.readonly)
+            lent = self._lent = _exchange.lasting_export(self.native, self.dtype, self.readonly)
         usual = stream is None and not copy and (dl_device is None or dl_device == (1, 0))
         # The user may have made the array read-only since then.
         if usual and lent is not None and (self.readonly or self.native.flags.writeable):
@@ -377,7 +377,7 @@ class CpuTensor(Tensor):
                 return lent()
             except BufferError:  # read-only, which a legacy capsule cannot say
                 pass
-        return as_capsule(self, stream, max_version, dl_device, copy)
+        return _exchange.as_capsule(self, stream, max_version, dl_device, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         self.native  # noqa: B018 - a closed tensor has none
