@@ -22,10 +22,9 @@ from typing import Any
 import pytest
 
 import samebytes
-from samebytes import Fd
 from samebytes.errors import ClosedError
 from samebytes_ipc import RingReader, RingRefusedError, RingTimeoutError, RingWriter
-from samebytes_ipc._ring import connection, received_frames, remote_reader
+from samebytes_ipc._ring import connection, remote_reader
 from samebytes_ipc._ring import reader as reader_module
 from samebytes_ipc._ring.packets import pack_done, pack_leave
 from samebytes_ipc._ring.server import Server
@@ -40,10 +39,8 @@ from .both_ends import (
     served,
     started,
     value_of,
-    wait,
     wait_until,
 )
-from .ring_packets import FRAME, GREETING, NUMBER, layout, memfd
 
 
 @contextmanager
@@ -422,48 +419,3 @@ def test_a_writer_without_descriptors_does_not_spin(
         with elsewhere(writer.wait_for_readers):
             reader = RingReader(address)
         reader.close()
-
-
-@pytest.fixture
-def victim() -> Iterator[tuple[RingReader, socket.socket]]:
-    """A reader, and the socket of its writer, which the test is."""
-    ours, theirs = pair()
-    with theirs:
-        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
-        with RingReader(ours, timeout=20) as reader:
-            yield reader, theirs
-
-
-def filled(value: int) -> int:
-    number = memfd()
-    os.pwrite(number, bytes([value]) * 4096, 0)
-    return number
-
-
-def test_memory_that_is_replaced_while_a_frame_of_it_is_prepared(
-    victim: tuple[RingReader, socket.socket], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A signal handler may read in between. What was prepared is of no use then."""
-    reader, theirs = victim
-    number = filled(1)
-    socket.send_fds(theirs, [NUMBER.pack(b"S", 0)], [number])
-    os.close(number)
-    theirs.send(NUMBER.pack(b"L", 0) + layout())
-    theirs.send(FRAME.pack(b"F", 0, 0, 1, 0, 0, 0, 0))
-    assert value_of(reader.read()) == 1
-    used_by = received_frames._used_by
-    new = [filled(2)]
-
-    def replaced_before(use: Any, buffer: Any, planes: Any) -> Any:
-        made = used_by(use, buffer, planes)
-        while new:
-            connection = reader._connection
-            assert connection is not None
-            connection.received.put_slot(0, [Fd(new.pop())])
-        return made
-
-    monkeypatch.setattr(received_frames, "_used_by", replaced_before)
-    wait(reader)
-    assert not new
-    theirs.send(FRAME.pack(b"F", 0, 0, 2, 0, 0, 0, 0))
-    assert value_of(reader.read()) == 2

@@ -14,18 +14,20 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import samebytes as sb
+from samebytes.errors import BusyError, ClosedError
 from samebytes_ipc import RingTimeoutError, RingWriter
-from samebytes_ipc._ring.connection import Connection
-from samebytes_ipc._ring.inbox import TakenError
+from samebytes_ipc._ring import connection, uses
+from samebytes_ipc._ring.received_frames import Received
 from samebytes_ipc._ring.remote_reader import RemoteReader
+from samebytes_ipc._ring.slots import User
+from samebytes_ipc._ring.uses import Use
 
-from .both_ends import join, ring, sent, served, value_of
+from .both_ends import join, ring, sent, served, value_of, wait
 
 CALLS = 700
 LONGEST = 1.2e-4
@@ -177,16 +179,15 @@ def test_a_writer_that_is_interrupted_takes_all_from_one_that_is_gone(
 
 
 def test_a_use_that_was_not_begun_gives_nothing_back() -> None:
-    """A finalizer has taken the packet first: the frame, and the slot, are in use by its use."""
+    """Nor does one of the same frame, made before an exception came: it is read once more."""
     with ring() as (writer, reader):
         sent(writer, 1)
         frame = reader.read()
-        connection = reader._connection
-        use: Any = SimpleNamespace(release=None)
-        with pytest.raises(TakenError):
-            connection.begin(99, 0, 1, use)
-        if use.release is not None:
-            use.release()
+        users = [User(), User()]
+        first, again = map(Use.of, users)
+        again.connection, again.slot, again.sequence = reader._connection, 0, 1
+        users.clear()
+        assert first() is again() is None
         assert reader.statistics.held == 1
         writer.serve()
         assert writer.statistics.readers[0].held == 1
@@ -194,36 +195,87 @@ def test_a_use_that_was_not_begun_gives_nothing_back() -> None:
 
 
 @pytest.mark.parametrize("target", ["dma", "cpu"])
-def test_a_release_that_an_exception_keeps_from_beginning_is_made_up_for(
-    target: Any,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("at", ["begin", "send"])
+def test_a_slot_whose_return_an_exception_ends_comes_back_at_the_end(
+    target: Any, at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The exception comes at the first instruction, where nothing can catch it."""
-    give_back = Connection._give_back
-    struck: list[int] = []
+    """Of the reader. The exception comes at the first instruction, or before it is sent."""
+    struck: list[object] = []
+    module, name = (uses, "_give_back") if at == "begin" else (connection, "pack_done")
+    given_back = getattr(module, name)
 
-    def begin(*arguments: Any) -> None:
+    def strikes(*arguments: Any) -> Any:
         if not struck:
-            struck.append(arguments[2])
+            struck.append(arguments)
             raise Stop
-        give_back(*arguments)
+        return given_back(*arguments)
 
-    monkeypatch.setattr(Connection, "_give_back", begin)
+    monkeypatch.setattr(module, name, strikes)
     reported = list[Any]()
     monkeypatch.setattr(sys, "unraisablehook", lambda seen: reported.append(seen.exc_type))
-    with ring(0) as (writer,):
+    with ring(0, slots=4) as (writer,):
         reader = join(writer, timeout=20, target=target)
-        for number in (1, 2):
+        for number in (1, 2, 3):
             sent(writer, number)
-            frame = reader.read()
+            kept = reader.read()
             assert reader.statistics.held == 1
-            del frame
-            assert reader.statistics.held == 0
-            assert served(writer, lambda: writer.statistics.readers[0].held == 0)
-        assert struck == [1]
+            if number < 3:
+                del kept
+                assert reader.statistics.held == 0
+        writer.serve()
+        (about,) = writer.statistics.readers
+        assert (about.done, about.held) == (1, 2)
         assert reported == [Stop]
-        assert writer.statistics.readers[0].done == 2
         reader.close()
+        assert value_of(kept) == 3
+        del kept
+        assert served(writer, lambda: writer.departures)
+        assert all(slot.free for slot in writer._pool.own)
+        (departure,) = writer.departures
+        assert departure.error is None
+        assert departure.statistics.done + departure.statistics.lost == 3
+
+
+def test_a_read_in_the_middle_of_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finalizer or signal handler may do that: it could act on the same packet."""
+    with ring() as (writer, reader):
+        sent(writer, 1)
+        made, refused = Received._made, list[BusyError]()
+
+        def reads(*arguments: Any) -> Any:
+            with pytest.raises(BusyError, match="is being read") as caught:
+                reader.read()
+            refused.append(caught.value)
+            return made(*arguments)
+
+        monkeypatch.setattr(Received, "_made", reads)
+        assert value_of(reader.read()) == 1
+        wait(reader)
+        assert len(refused) == 2, "for that frame, and for the next"
+
+
+def test_a_reader_that_a_finalizer_closes_has_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of read(): it has said already which frames it keeps."""
+    with ring(slots=4) as (writer, reader):
+        sent(writer, 1)
+        kept = reader.read()
+        sent(writer, 2)
+        frame = Received.frame
+
+        def closes(*arguments: Any) -> Any:
+            reader.close()
+            return frame(*arguments)
+
+        monkeypatch.setattr(Received, "frame", closes)
+        with pytest.raises(ClosedError):
+            reader.read()
+        writer.serve()
+        (about,) = writer.statistics.readers
+        assert (about.held, about.lost) == (1, 1)
+        assert value_of(kept) == 1
+        del kept
+        assert served(writer, lambda: writer.departures)
+        assert writer.departures[0].error is None
 
 
 def test_a_packet_that_an_exception_leaves_wakes_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,8 @@ import pytest
 
 from samebytes.errors import ClosedError
 from samebytes_ipc import EndOfStreamError, RingTimeoutError, RingWriter
+from samebytes_ipc._ring.slots import User
+from samebytes_ipc._ring.uses import Use
 
 from .both_ends import Full, Poll, connect, join, ring, sent, served, value_of, wait_until
 
@@ -153,9 +155,13 @@ def test_the_turn_to_send_is_not_lost_to_an_exception(
         connection = reader._connection
         with monkeypatch.context() as without:
             without.setattr(connection, "sock", Full(errno.EAGAIN))
-            connection._unsent.append((0, 0))
+            user = User()
+            use = connection.uses[0] = Use.of(user)
+            use.connection, use.slot, use.sequence = connection, 0, 0
+            connection.unsent.append(use)
             strike(connection.send_unsent)
-            connection._unsent.clear()
+            connection.unsent.clear()
+            connection.uses.clear()
         assert not connection._sending
         sent(writer, 1)
         assert value_of(reader.read()) == 1
@@ -169,7 +175,7 @@ def test_a_wait_for_room_ends_when_all_was_said() -> None:
         for room in (True, False):
             waiting = connection.poll_for(wake, room)
             assert bool(waiting.poll(0)) is room
-            connection.keep_poll(wake, room, waiting)
+            connection.polls.append((wake, room, waiting))
         assert connection.poll_for(wake, False) is waiting
 
 

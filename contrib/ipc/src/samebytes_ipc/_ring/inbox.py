@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packets that a reader receives: a signal handler that raises makes it lose none of them."""
+"""The packet of a socket whose turn it is: a signal handler that raises loses none."""
 
 from __future__ import annotations
 
-import os
 import socket
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from operator import call
@@ -26,104 +24,81 @@ from .._sockets.transport import (
 from .._wire.message import MAX_DESCRIPTORS
 from .packets import MAX_PACKET
 
-__all__ = ["Inbox", "Packet", "TakenError"]
-
-Packet = tuple[int, bytes, list[Fd]]
-"""Its number, by which it is taken out of the inbox, its bytes, and its descriptors."""
-
-
-class TakenError(Exception):
-    """A finalizer or signal handler that reads, too, has acted on the packet meanwhile."""
+__all__ = ["Inbox"]
 
 
 class Inbox:
-    """The packets of a socket, one at a time.
+    """The packet of a socket whose turn it is.
 
-    A packet goes from the socket into this object without an instruction of Python in between,
-    where a signal handler could raise. It stays here until whoever acts on it takes it out, as
-    part of the last step. Whoever is interrupted before that finds it again: to act on it once
-    more must do no harm.
+    It stays here until it was acted on. If an exception comes before that, it is found again: to
+    act on it once more must do no harm. Were one lost that brings other memory for a slot, later
+    frames would show the bytes of the memory before.
 
     Attributes:
-        waiting: what was received: at most one packet, by a number, so that nobody takes out
-            another one than that which was acted on.
+        packets: what the socket said of it; empty if none was received.
+        room: begins with its bytes.
+        fds: its descriptors.
+        sender: the process that has sent it, or one before; 0 where it is not known.
     """
 
-    __slots__ = ("_number", "_receive", "_room", "waiting")
+    __slots__ = ("_receive", "fds", "packets", "room", "sender")
 
     def __init__(self, sock: socket.socket) -> None:
         # Most packets are short, and room for the longest takes a while to allocate.
-        room = self._room = bytearray(MAX_PACKET + 1)
-        self._receive = [partial(sock.recvmsg_into, (room,), ANCILLARY, CLOEXEC)]
-        self.waiting: dict[int, Received] = {}
-        self._number = 0
+        self.room = bytearray(MAX_PACKET + 1)
+        self._receive = [partial(sock.recvmsg_into, (self.room,), ANCILLARY, CLOEXEC)]
+        self.packets: list[Received] = []
+        self.fds: list[Fd] = []
+        self.sender = 0
 
-    def first(self) -> Packet:
-        """The packet whose turn it is; its bytes are empty at the end of the connection.
+    def first(self) -> int:
+        """How many bytes the packet has whose turn it is; 0 at the end of the connection.
 
         Raises:
             BlockingIOError: there is none.
             MessageError: it is too long, or has too many descriptors.
-            OSError: what the socket says; or no descriptor is left, and it can be tried again.
+            OSError: what the socket says.
         """
-        while True:
-            number = next(iter(self.waiting), 0)
-            received = self.waiting.get(number)
-            if received is None:
-                number = self._number = self._number + 1
-                one = zip((number,), map(call, self._receive))  # noqa: B905 - slower if strict
-                self.waiting.update(one)
-                received = self.waiting.get(number)
-                if received is None:
-                    continue
-            got, ancillary, flags, _ = received
-            fds: list[Fd] = []
-            if ancillary:  # the numbers that came stay here, for one who tries again
-                try:
-                    fds += [Fd(os.dup(n)) for n in descriptors_in(ancillary)]
-                except OSError:
-                    if number in self.waiting:
-                        raise
-                    continue
-            data = bytes(self._room[:got])
-            if number not in self.waiting:
-                continue
-            if flags & TRUNCATED:
-                raise MessageError("packet", f"has more than {MAX_PACKET} bytes")
-            if flags & CONTROL_TRUNCATED or len(fds) > MAX_DESCRIPTORS:
-                raise MessageError(
-                    "descriptors",
-                    f"received more than {MAX_DESCRIPTORS}, or more than this process may open",
-                )
-            return number, data, fds
+        packets = self.packets
+        if not packets:
+            # Received and kept in one instruction, before or after which a signal handler runs.
+            packets += map(call, self._receive)
+        nbytes, ancillary, flags, _ = packets[0]
+        if ancillary or flags & _CUT:
+            self._own(packets[0])
+        return int(nbytes)
 
-    def take(self, number: int, *then: Callable[[], object]) -> None:
-        """Take a packet out, and make calls; no signal handler comes in between.
+    def _own(self, packet: Received) -> None:
+        """Own its descriptors, and refuse a packet that is not whole."""
+        nbytes, ancillary, flags, address = packet
+        with deferred():  # each descriptor has one owner
+            self.packets[0] = nbytes, [], flags, address
+            self.fds += map(Fd, descriptors_in(ancillary))
+            self.sender = sender_in(ancillary) or self.sender
+        if flags & TRUNCATED:
+            raise MessageError("packet", f"has more than {MAX_PACKET} bytes")
+        if flags & CONTROL_TRUNCATED or len(self.fds) > MAX_DESCRIPTORS:
+            raise MessageError(
+                "descriptors",
+                f"received more than {MAX_DESCRIPTORS}, or more than this process may open",
+            )
 
-        Args:
-            number: of the packet.
-            then: what is called, if the packet is there.
+    def packet(self, nbytes: int) -> bytes:
+        """Return its bytes, so many."""
+        return bytes(self.room[:nbytes])
 
-        Raises:
-            TakenError: it is not there any more. Nothing was called.
-        """
-        with deferred():
-            received = self.waiting.pop(number, None)
-            if received is None:
-                raise TakenError
-            for descriptor in descriptors_in(received[1]):
-                os.close(descriptor)
-            for call_next in then:
-                call_next()
-
-    def sender(self) -> int:
-        """The number of the process that has sent the first packet; 0 where it is not known."""
-        for received in self.waiting.copy().values():
-            return sender_in(received[1])
-        return 0
+    def take(self) -> None:
+        """The packet was acted on."""
+        # No call is made here: a signal handler's exception comes after those.
+        self.fds = []
+        del self.packets[:]
 
     def clear(self) -> None:
-        """Forget what was not acted on. The socket is closed."""
-        for number in self.waiting.copy():
-            with suppress(TakenError):  # of another thread that does so, too
-                self.take(number)
+        """Close the descriptors of what was not acted on. The socket is closed."""
+        if self.packets:
+            with suppress(MessageError):
+                self._own(self.packets[0])
+        self.take()
+
+
+_CUT = TRUNCATED | CONTROL_TRUNCATED

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from fractions import Fraction
-from typing import NamedTuple
+from functools import partial
 
 from samebytes.plugins import counted
 
@@ -27,7 +27,6 @@ __all__ = [
     "REFUSED",
     "SLOT",
     "WELCOME",
-    "FrameHeader",
     "pack_done",
     "pack_frame",
     "pack_join",
@@ -62,6 +61,7 @@ MAX_PACKET = 64 + MAX_BODY
 _GREETING = struct.Struct("<c4sHH")
 _NUMBER = struct.Struct("<cH")
 _FRAME = struct.Struct("<cHHQBqII")
+_FRAME_SIZE = _FRAME.size
 _DONE = struct.Struct("<cHQ")
 _SEQUENCE = struct.Struct("<Q")
 _MAX_REASON = 400
@@ -71,22 +71,6 @@ MOST_FROM_READER = _NUMBER.size + MAX_SLOTS * _SEQUENCE.size
 _HAS_PTS = 1
 _HAS_TIME_BASE = 2
 _MAX_PART = (1 << 31) - 1
-
-
-class FrameHeader(NamedTuple):
-    """A frame without its memory.
-
-    Attributes:
-        slot, layout: where it lies and how.
-        sequence: its number among the frames that the writer accepted.
-        pts, time_base: as of FrameMeta.
-    """
-
-    slot: int
-    layout: int
-    sequence: int
-    pts: int | None
-    time_base: Fraction | None
 
 
 def pack_welcome(credits: int) -> bytes:
@@ -171,8 +155,9 @@ def pack_frame(
     """A frame, with its metadata as a JSON object, or nothing where it has none.
 
     Args:
-        slot, layout, sequence, pts: as of FrameHeader.
-        base: its time_base.
+        slot, layout: where it lies and how.
+        sequence: its number among the frames that the writer accepted.
+        pts, base: as of FrameMeta.
         body: the metadata.
 
     Raises:
@@ -203,27 +188,34 @@ def _cannot_have(pts: int | None, base: Fraction | None) -> MessageError:
     )
 
 
-def unpack_frame(packet: bytes) -> tuple[FrameHeader, bytes]:
-    """A frame, and its metadata.
+def unpack_frame(
+    packet: bytearray, nbytes: int
+) -> tuple[int, int, int, int | None, Fraction | None, bytes]:
+    """Return the arguments of pack_frame().
+
+    Args:
+        packet: begins with it.
+        nbytes: how long it is.
 
     Raises:
         MessageError: it ends too soon, or what it says is invalid.
     """
-    if len(packet) < _FRAME.size:
-        raise MessageError("frame", f"ends after {len(packet)} of {_FRAME.size} bytes")
+    if nbytes < _FRAME_SIZE:
+        raise MessageError("frame", f"ends after {nbytes} of {_FRAME_SIZE} bytes")
     _, slot, layout, sequence, flags, pts, numerator, denominator = _FRAME.unpack_from(packet)
     if slot >= MAX_SLOTS or layout >= MAX_LAYOUTS or flags > _HAS_PTS | _HAS_TIME_BASE:
         raise MessageError("frame", f"has slot {slot}, layout {layout} and flags {flags}")
     base = None
     if flags & _HAS_TIME_BASE:
-        base = _time_base(numerator, denominator)
-    header = FrameHeader(slot, layout, sequence, pts if flags & _HAS_PTS else None, base)
-    return header, packet[_FRAME.size :]
+        parts, base = _last
+        if parts != (numerator, denominator):
+            base = _time_base(numerator, denominator)
+    body = b"" if nbytes == _FRAME_SIZE else bytes(packet[_FRAME_SIZE:nbytes])
+    return slot, layout, sequence, pts if flags & _HAS_PTS else None, base, body
 
 
-def pack_done(slot: int, sequence: int) -> bytes:
-    """A reader is done with a frame."""
-    return _DONE.pack(b"D", slot, sequence)
+pack_done = partial(_DONE.pack, b"D")
+"""pack_done(slot, sequence): a reader is done with a frame."""
 
 
 def unpack_done(packet: bytes) -> tuple[int, int]:
@@ -264,9 +256,6 @@ _last: tuple[tuple[int, int], Fraction] = ((0, 1), Fraction(0))
 
 def _time_base(numerator: int, denominator: int) -> Fraction:
     global _last  # noqa: PLW0603 - making a Fraction takes as long as the rest of a packet
-    parts, known = _last
-    if parts == (numerator, denominator):
-        return known
     if numerator > _MAX_PART or not 1 <= denominator <= _MAX_PART:
         raise MessageError("frame.time_base", f"cannot be {numerator}/{denominator}")
     made = Fraction(numerator, denominator)

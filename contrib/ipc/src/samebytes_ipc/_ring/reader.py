@@ -9,12 +9,11 @@ import time
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
 from samebytes import Fd, Storage
-from samebytes.errors import ClosedError, LayoutError
+from samebytes.errors import BusyError, ClosedError, LayoutError
 from samebytes.plugins import Lock, in_forked_child
 
 from .._errors import EndOfStreamError, MessageError, RingTimeoutError
@@ -33,7 +32,6 @@ from .._wire.message import shown
 from .arguments import check_timeout, is_whole
 from .connection import Connection
 from .counts import ReadStatistics
-from .inbox import TakenError
 from .packets import (
     END,
     FRAME,
@@ -41,13 +39,11 @@ from .packets import (
     LAYOUT,
     MAX_SLOTS,
     SLOT,
-    FrameHeader,
     pack_join,
     unpack_frame,
     unpack_layout,
     unpack_slot,
 )
-from .received_frames import Received
 
 if TYPE_CHECKING:
     from typing import Self
@@ -119,7 +115,7 @@ class RingReader(Storage.Uncopied):
         # The number of the thread that connects, in a list of that call's own.
         self._connecting: dict[None, list[int]] = {}
         self._wake: Fd | None = eventfd()
-        self._stopped = self._ended = False
+        self._stopped = self._ended = self._reading = False
         self._received = self._missed = self._writers = 0
         self._connection: Connection | None = None
         self._begin(address)
@@ -153,25 +149,20 @@ class RingReader(Storage.Uncopied):
             RingRefusedError: `live`, and the next writer takes no more readers, or is another
                 user's.
             ClosedError: the ring was closed, or belongs to the parent of this process.
+            BusyError: a finalizer or signal handler calls this in the middle of another read().
         """
         if timeout is not None:
             check_timeout(timeout)
         seconds = self.timeout if timeout is None else timeout
         deadline, waits = None, False
         while True:
-            connection = self._checked()
+            connection = self._connection
+            if connection is None:
+                self._check()
             if self._stopped or (connection is None and self._ended):
                 return None
             if connection is not None:
-                with self._lock:
-                    try:
-                        found = self._next(connection)
-                    except BaseException:
-                        if connection.inbox.waiting:  # where other threads see no packet coming
-                            self._rouse(again=True)
-                        raise
-                    if found is _NOTHING and self._connection is connection:
-                        connection.received.prepare()
+                found = self._look(connection)
                 if found is not _NOTHING:
                     return found
                 if self._connection is not connection:
@@ -226,7 +217,7 @@ class RingReader(Storage.Uncopied):
         return found
 
     def __enter__(self) -> Self:
-        self._checked()
+        self._check()
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -241,29 +232,46 @@ class RingReader(Storage.Uncopied):
         state = "closed" if self._address is _CLOSED else "ended" if self._ended else "open"
         return f"<RingReader {state}, {self._received} received>"
 
-    def _checked(self) -> Connection | None:
+    def _check(self) -> None:
         if self._address is _CLOSED:
             raise ClosedError("this ring was closed")
         if self._address is _PARENTS:
             raise ClosedError("this ring belongs to the parent process: make another reader here")
-        return self._connection
 
     # Packets.
 
+    def _look(self, connection: Connection) -> Any:
+        """As `_next`; where nothing has come, the next frames are prepared."""
+        with self._lock:
+            if self._reading:
+                raise BusyError("this ring is being read by what this call has interrupted")
+            self._reading = True
+            try:
+                found = self._next(connection)
+                if found is _NOTHING:
+                    connection.received.prepare()
+                return found
+            except BaseException:
+                if connection.inbox.packets:  # where other threads see no packet coming
+                    self._rouse(again=True)
+                raise
+            finally:
+                self._reading = False
+
     def _next(self, connection: Connection) -> Any:
         """The next frame that has arrived; _NOTHING where none is, or another writer's is."""
-        if self._connection is not connection:
-            return _NOTHING
-        if connection.waits_for_room:
+        if connection.unsent:
             connection.send_unsent()
-        while True:
+        inbox = connection.inbox
+        while self._connection is connection:
             try:
-                packet = connection.inbox.first()
-                if not packet[1]:
+                nbytes = inbox.first()
+                if not nbytes:
                     return self._lost(connection, closed=False)
-                frame = self._take(connection, *packet)
-            except TakenError:
-                continue
+                kind = inbox.room[0]
+                if kind == FRAME:
+                    return self._frame(connection, nbytes)
+                self._take(connection, kind, inbox.packet(nbytes))
             except BlockingIOError:
                 if connection.alarmed and not connection.has_more():
                     return self._lost(connection, closed=False)
@@ -274,51 +282,45 @@ class RingReader(Storage.Uncopied):
                 self._ended = True
                 self._give_up(connection)
                 raise
-            if frame is not None:
-                return frame
-            if packet[1][0] in (END, LATE):  # it stays there, as long as this connection
-                return self._lost(connection, closed=True, late=packet[1][0] == LATE)
+            if kind in (END, LATE):  # it stays there, as long as this connection
+                return self._lost(connection, closed=True, late=kind == LATE)
+        return _NOTHING
 
-    def _take(self, connection: Connection, number: int, packet: bytes, fds: list[Fd]) -> Any:
-        kind = packet[0]
-        if kind == FRAME:
-            header, body = unpack_frame(packet)
-            return self._frame(connection, header, body, fds, number)
+    def _frame(self, connection: Connection, nbytes: int) -> Any:
+        inbox, before = connection.inbox, connection.sequence
+        slot, layout, sequence, pts, base, body = unpack_frame(inbox.room, nbytes)
+        if sequence <= before:
+            raise MessageError("frame.sequence", f"{sequence} comes after {before}")
+        frame, use = connection.received.frame(slot, layout, pts, base, body, inbox.fds)
+        # No call is made from here on: a signal handler's exception comes after those.
+        if connection.ended:  # a finalizer has closed this reader
+            return _NOTHING
+        use.connection, use.slot, use.sequence = connection, slot, sequence
+        connection.uses[sequence] = use
+        connection.sequence = sequence
+        inbox.fds = []
+        del inbox.packets[:]
+        self._received += 1
+        if before:
+            self._missed += sequence - before - 1
+        return frame
+
+    def _take(self, connection: Connection, kind: int, packet: bytes) -> None:
+        """Act on a packet that is no frame."""
+        inbox, received = connection.inbox, connection.received
         if kind == SLOT:
-            connection.received.put_slot(unpack_slot(packet), fds)
-            connection.inbox.take(number)
-            return None
-        if fds:
+            received.put_slot(unpack_slot(packet), inbox.fds)
+            inbox.take()
+        elif inbox.fds:
             raise MessageError("descriptors", f"come with {shown(packet[:1])}")
-        if kind == LAYOUT:
-            connection.received.put_layout(*unpack_layout(packet))
-            connection.inbox.take(number)
+        elif kind == LAYOUT:
+            received.put_layout(*unpack_layout(packet))
+            inbox.take()
         elif kind == END or (kind == LATE and not connection.sequence):
             if len(packet) != 1:
                 raise MessageError("end", f"has {len(packet)} bytes, not 1")
         else:
             raise MessageError("packet", f"{shown(packet)} is not a packet that can come now")
-        return None
-
-    def _frame(
-        self,
-        connection: Connection,
-        header: FrameHeader,
-        body: bytes,
-        fds: list[Fd],
-        number: int,
-    ) -> Any:
-        sequence = header.sequence
-        if sequence <= connection.sequence:
-            if number not in connection.inbox.waiting:
-                raise TakenError
-            raise MessageError("frame.sequence", f"{sequence} comes after {connection.sequence}")
-        missed = sequence - connection.sequence - 1 if connection.sequence else 0
-        begin = partial(connection.begin, number, header.slot, sequence)
-        frame = connection.received.frame(header, body, fds, begin)
-        self._missed += missed
-        self._received += 1
-        return frame
 
     def _lost(self, connection: Connection, *, closed: bool, late: bool = False) -> Any:
         """The writer has ended: wait for the next one, or say so.
@@ -368,21 +370,21 @@ class RingReader(Storage.Uncopied):
         wake = self._wake
         if wake is None:
             return
-        room = connection.waits_for_room
+        room = bool(connection.unsent)
         try:
             waiting = connection.poll_for(wake, room)
         except ValueError:  # another thread has closed it: read() says so
             return
         # Whoever writes to `wake` has stopped this reader, ended the connection, or left a packet
         # in the inbox before that.
-        if self._stopped or connection.ended or connection.inbox.waiting:
+        if self._stopped or connection.ended or connection.inbox.packets:
             return
         events = comes(waiting, min(self._spin, seconds)) if self._spin > 0 else []
         if not events:
             # An end of which no event comes is found out soon.
             events = waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
-        connection.keep_poll(wake, room, waiting)
-        if len(events) != 1 or events[0][0] != connection.sock.fileno():  # not a packet alone
+        connection.polls += ((wake, room, waiting),)
+        if events != connection.packet_came:
             connection.look_for_writer()
 
     def _connect(self, deadline: float | None) -> None:
@@ -429,7 +431,7 @@ class RingReader(Storage.Uncopied):
             return
 
     def _join(self, sock: socket.socket, deadline: float | None) -> None:
-        connection = Connection(sock, Received(self._mapped))
+        connection = Connection(sock, self._mapped)
         try:
             greet(sock, pack_join(self._frames))
             while not self._needs_none():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,8 @@ from .._wire.memory import buffer_behind, plane_in, tensor_over
 from .._wire.message import Description, named
 from .._wire.values import parse
 from .layouts import CPU, Places, arrays_at, places_of
-from .packets import FrameHeader
-from .slots import SlotBytes, SlotUse
+from .slots import SlotBytes, SlotUse, User
+from .uses import Use
 
 __all__ = ["Received"]
 
@@ -39,18 +40,21 @@ class Received:
         mapped: frames are to be of the CPU's memory.
     """
 
-    __slots__ = ("_latest", "_layouts", "_mapped", "_places", "_planes", "_ready", "_slots")
+    __slots__ = ("_latest", "_layouts", "_mapped", "_places", "_planes", "_ready", "_slots",
+                 "_taken")  # fmt: skip
 
-    def __init__(self, mapped: bool = False) -> None:
+    def __init__(self, mapped: bool) -> None:
         self._mapped = mapped
         self._slots: dict[int, DMABuffer] = {}
         self._layouts: dict[int, Description] = {}
         # Of each slot and layout, when they first came together: then they are checked.
-        self._planes: dict[tuple[int, int], tuple[DMAPlane, ...]] = {}
+        self._planes: dict[_Key, tuple[DMAPlane, ...]] = {}
         # Of those of them that need no access to begin or end: the mapping, and where arrays lie.
-        self._places: dict[tuple[int, int], tuple[Storage, Places]] = {}
-        # What a frame needs that will come in that slot and layout; see prepare().
-        self._ready: dict[tuple[int, int], _Prepared] = {}
+        self._places: dict[_Key, tuple[Storage, Places]] = {}
+        # What a frame needs that will come in that slot and layout, and what frames have had since
+        # prepare(); all in the layout that came last.
+        self._ready: dict[_Key, _Prepared] = {}
+        self._taken: dict[_Key, None] = {}
         self._latest: int | None = None
 
     def put_slot(self, number: int, fds: list[Fd]) -> None:
@@ -58,11 +62,13 @@ class Received:
 
         Raises:
             MessageError: not one descriptor, or one of memory that is not taken.
+            OSError: no descriptor is left; it can be tried again.
         """
         name = f"slot[{number}]"
         if len(fds) != 1:
             raise MessageError(name, f"comes with {len(fds)} descriptors, not with one")
-        buffer = buffer_behind(fds[0], name, trusted=False, kept=KeptMapping(writable=False))
+        kept = KeptMapping(writable=False)
+        buffer = buffer_behind(fds[0].dup(), name, trusted=False, kept=kept)
         self._forget(lambda slot, _: slot == number)
         self._slots[number] = buffer
 
@@ -78,119 +84,103 @@ class Received:
         self._layouts[number] = description
 
     def frame(
-        self, header: FrameHeader, body: bytes, fds: list[Fd], begin: Callable[[Use], object]
-    ) -> Any:
-        """A frame or tensor, read-only, over its slot.
+        self, slot: int, layout: int, pts: int | None, base: Fraction | None, body: bytes,
+        fds: list[Fd],
+    ) -> tuple[Any, Use]:  # fmt: skip
+        """A frame or tensor, read-only, over its slot; and the use of that, which can begin.
 
         Args:
-            header: where it lies and how.
+            slot, layout: where it lies and how.
+            pts, base: of a frame.
             body: its metadata, or nothing.
             fds: of memory of results.
-            begin: called with the frame's owner, to which it gives what the end of it calls; also
-                if an error is raised afterwards.
 
         Raises:
             MessageError: it lies in no slot, has no layout, reaches outside of the slot, or has
                 invalid metadata.
         """
-        key = header.slot, header.layout
-        # Once the use has its release, the slot goes back whatever happens.
-        prepared = self._ready.pop(key, None)
-        if prepared is None and (placed := self._places.get(key)) is not None:
-            prepared = _made(*placed)
-        if prepared is not None:
-            use, natives = prepared
-            description = self._layouts[header.layout]
-            begin(use)
-        else:
-            buffer = self._slots.get(header.slot)
-            if buffer is None:
-                raise MessageError("frame.slot", f"{header.slot} was not sent")
-            use = SlotUse(buffer, None, readonly=True)
-            begin(use)
-            found = self._layouts.get(header.layout)
-            if found is None:
-                raise MessageError("frame.layout", f"{header.layout} was not sent")
-            description = found
-            natives = _used_by(use, buffer, self._planes_of(key, description, buffer))
-        self._latest = header.layout
+        key = slot, layout
+        if layout != self._latest:
+            self._latest = layout
+            self._ready.clear()
+        use, keep, natives = self._ready.pop(key) if key in self._ready else self._made(key)
+        self._taken[key] = None
+        described = self._layouts[layout].meta
+        mapped = type(keep) is SlotBytes
         metadata, regions = _meta(body, fds) if body or fds else ({}, [])
-        if description.meta is None:
-            return self._tensor(natives[0], use)
-        meta = FrameMeta(description.meta.info, header.pts, header.time_base, metadata, regions)
-        if type(use) is SlotBytes:
-            return Frame.borrowed(natives, CPU, meta, keep=use, readonly=True)
-        frame = Frame.borrowed(natives, DMA, meta, keep=use, readonly=True)
-        return frame.map("cpu") if self._mapped else frame
+        context: Any = CPU if mapped else DMA
+        item: Any
+        if described is None:
+            kind = CpuTensor if mapped else DMATensor
+            item = kind.borrowed(natives[0], context, keep=keep, readonly=True)
+        else:
+            meta = FrameMeta(described.info, pts, base, metadata, regions)
+            item = Frame.borrowed(natives, context, meta, keep=keep, readonly=True)
+        return (item.map("cpu") if self._mapped and not mapped else item), use
 
-    def _tensor(self, native: Any, use: Use) -> Any:
-        if type(use) is SlotBytes:
-            return CpuTensor.borrowed(native, CPU, keep=use, readonly=True)
-        tensor = DMATensor.borrowed(native, DMA, keep=use, readonly=True)
-        return tensor.map("cpu") if self._mapped else tensor
+    def _made(self, key: _Key) -> _Prepared:
+        """What a frame needs in that slot and layout.
 
-    def _planes_of(
-        self, key: tuple[int, int], description: Description, buffer: DMABuffer
-    ) -> tuple[DMAPlane, ...]:
-        """The planes of a layout in a slot; checked when they first come together."""
+        Raises:
+            MessageError: one of them was not sent, or they do not fit.
+        """
+        slot, layout = key
+        buffer, description = self._slots.get(slot), self._layouts.get(layout)
+        if buffer is None:
+            raise MessageError("frame.slot", f"{slot} was not sent")
+        if description is None:
+            raise MessageError("frame.layout", f"{layout} was not sent")
         planes = self._planes.get(key)
         if planes is None:
             planes = _checked(description, buffer)
+            infos = [plane.info for plane in planes]
+            if (
+                self._mapped
+                and not buffer.is_dma_buf
+                and buffer.kept is not None
+                and all(info.dtype.numpy is not None for info in infos)
+            ):
+                mapped = buffer.kept.of(buffer)
+                seen = Storage(
+                    address=mapped.address, nbytes=mapped.nbytes, holds=mapped, readonly=True
+                )
+                self._places[key] = seen, places_of(seen, infos, [p.offset for p in planes])
             self._planes[key] = planes
-            if self._mapped and not buffer.is_dma_buf and buffer.kept is not None:
-                infos = [plane.info for plane in planes]
-                if all(info.dtype.numpy is not None for info in infos):
-                    mapped = buffer.kept.of(buffer)
-                    seen = Storage(
-                        address=mapped.address, nbytes=mapped.nbytes, holds=mapped, readonly=True
-                    )
-                    self._places[key] = seen, places_of(seen, infos, [p.offset for p in planes])
-        return planes
+        placed = self._places.get(key)
+        if placed is not None:
+            used = SlotBytes(placed[0])
+            return Use.of(used), used, tuple(arrays_at(np.asarray(used), placed[1]))
+        # The end of the frame's storage drops the user.
+        users = [User()]
+        storage = SlotUse(buffer, users.clear, readonly=True)
+        return Use.of(users[0]), storage, _used_by(storage, buffer, planes)
 
     def prepare(self) -> None:
         """Make now, while no frame is there, most of what the next ones need.
 
-        That is one frame for each slot, in the layout that came last: which slot is the next one
-        is for the writer to say.
+        That is one frame for each slot whose frame was taken since: which slot is the next one is
+        for the writer to say.
         """
-        for key in self._ready.copy():
-            if key[1] != self._latest:
-                self._ready.pop(key, None)
-        for key, planes in self._planes.copy().items():
-            if key[1] != self._latest or key in self._ready:
+        while self._taken:
+            key, _ = self._taken.popitem()
+            if key[1] != self._latest or key in self._ready or key not in self._planes:
                 continue
-            placed = self._places.get(key)
-            if placed is not None:
-                prepared = _made(*placed)
-            else:
-                buffer = self._slots[key[0]]
-                use = SlotUse(buffer, None, readonly=True)
-                prepared = use, _used_by(use, buffer, planes)
-                if buffer.kept is not None and buffer.kept.is_made:  # it is read by the CPU here
-                    lasting_mapping(prepared[1][0].buffer, "r")
-            # A signal handler may have read meanwhile, and have replaced the slot or the layout.
-            # It comes after calls, hence none here.
-            if key in self._planes and self._planes[key] is planes:
-                self._ready[key] = prepared
+            prepared = self._made(key)
+            buffer = self._slots[key[0]]
+            if buffer.kept is not None and buffer.kept.is_made and key not in self._places:
+                lasting_mapping(prepared[2][0].buffer, "r")  # it is read by the CPU here
+            self._ready[key] = prepared
 
     def _forget(self, concerns: Callable[[int, int], bool]) -> None:
-        for key in self._planes.copy():
+        for key in list(self._planes):
             if concerns(*key):
-                try:
-                    self._places.pop(key, None)
-                    self._planes.pop(key, None)
-                finally:  # last: nothing is prepared that is not among the planes
-                    self._ready.pop(key, None)
+                self._ready.pop(key, None)
+                self._places.pop(key, None)
+                self._planes.pop(key, None)  # last: an exception leaves nothing without it
 
 
-def _made(seen: Storage, places: Places) -> _Prepared:
-    """Of a frame that needs the CPU's arrays alone."""
-    use = SlotBytes(seen)
-    return use, tuple(arrays_at(np.asarray(use), places))
-
-
-Use = SlotUse | SlotBytes
-_Prepared = tuple[Use, tuple[Any, ...]]
+_Key = tuple[int, int]
+_Prepared = tuple[Use, Storage | SlotBytes, tuple[Any, ...]]
 
 
 def _used_by(use: SlotUse, buffer: DMABuffer, planes: tuple[DMAPlane, ...]) -> tuple[DMAPlane, ...]:
@@ -212,7 +202,9 @@ def _checked(description: Description, buffer: DMABuffer) -> tuple[DMAPlane, ...
 
 
 def _meta(body: bytes, fds: list[Fd]) -> tuple[dict[str, Any], list[Any]]:
-    buffers = [buffer_behind(fd, f"descriptors[{i}]", trusted=False) for i, fd in enumerate(fds)]
+    buffers = [
+        buffer_behind(fd.dup(), f"descriptors[{i}]", trusted=False) for i, fd in enumerate(fds)
+    ]
     if not body:
         raise MessageError("descriptors", "come with a frame that has no metadata")
     try:

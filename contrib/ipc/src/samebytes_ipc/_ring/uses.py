@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frames of a ring that a reader's process uses."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from .slots import User
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+__all__ = ["Use"]
+
+
+class Use(weakref.ref[User]):
+    """The use of a frame, from when it is among those of a connection until its user is gone.
+
+    Attributes:
+        connection: through which the frame came.
+        slot: where it lies.
+        sequence: its number.
+    """
+
+    __slots__ = ("connection", "sequence", "slot")
+
+    connection: Connection
+    slot: int
+    sequence: int
+
+    @classmethod
+    def of(cls, user: User) -> Use:
+        """The use by that, which can begin."""
+        return cls(user, _give_back)
+
+
+def _give_back(use: Use) -> None:
+    """Called by whichever thread drops the last holder, in a finalizer: it cannot wait."""
+    try:
+        connection = use.connection
+        if connection.uses[use.sequence] is not use:
+            return
+    except (AttributeError, KeyError):  # it has not begun
+        return
+    connection.unsent.append(use)
+    connection.send_unsent()
