@@ -8,7 +8,9 @@ are what was reached, and about a tenth.
 from __future__ import annotations
 
 import gc
+import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -29,6 +31,7 @@ import samebytes_opencv  # noqa: E402
 import samebytes_openvino as sbo  # noqa: E402
 from samebytes.errors import SamebytesError  # noqa: E402
 from samebytes.testing import missing_device  # noqa: E402
+from samebytes_ipc import RingReader, RingTimeoutError, RingWriter  # noqa: E402
 
 WARM = 5
 
@@ -142,3 +145,25 @@ def test_of_a_pipeline(resize: Any) -> None:
             next(frames)
         counts.append(calls(lambda: next(frames)))
     assert counts[0] <= 195
+
+
+def test_of_a_frame_of_a_ring() -> None:
+    """It has come, and the reader has waited for it; then it is given back."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with RingWriter(format="NV12", width=320, height=192, memory="memfd") as writer:
+        writer.add(ours)
+        made: list[RingReader] = []
+        joining = threading.Thread(target=lambda: made.append(RingReader(theirs, target="cpu")))
+        joining.start()
+        writer.wait_for_readers()
+        joining.join()
+        frames: list[object] = []
+        with made.pop() as reader:
+            for _ in range(3 * WARM):
+                with pytest.raises(RingTimeoutError):
+                    reader.read(0)
+                writer.send(writer.acquire(target="cpu"))
+                read = calls(lambda: frames.append(reader.read()))
+                ended = calls(frames.clear)
+    assert read <= 12
+    assert ended <= 3

@@ -73,12 +73,12 @@ def main() -> None:
         print_rows("A frame to another process, in turns", rows)
         if options.write:
             PAGE.write_text(with_table(PAGE.read_text(), ring_table(rows)))
-        from .ring_rivals import calls_of_the_writer, rival_rows
+        from .ring_rivals import calls_of_the_reader, calls_of_the_writer, rival_rows
 
         print_rows("The ring beside iceoryx2 and shared memory by hand, in turns", rival_rows())
-        steps = calls_of_the_writer()
-        said = ", ".join(f"{calls} in {step}" for step, calls in steps.items())
-        print(f"Calls of functions in the writer for a frame: {sum(steps.values())}: {said}")
+        for side, steps in (("writer", calls_of_the_writer()), ("reader", calls_of_the_reader())):
+            said = ", ".join(f"{calls} in {step}" for step, calls in steps.items())
+            print(f"Calls of functions in the {side} for a frame: {sum(steps.values())}: {said}")
     if "demo" in chosen:
         from .pipeline import pipeline_rows
 

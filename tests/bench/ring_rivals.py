@@ -28,7 +28,7 @@ import samebytes_ipc as sbi
 
 from .measure import Row
 
-__all__ = ["calls_of_the_writer", "rival_rows"]
+__all__ = ["calls_of_the_reader", "calls_of_the_writer", "rival_rows"]
 
 _WIDTH, _HEIGHT = 1920, 1080
 _NBYTES = _WIDTH * _HEIGHT * 3 // 2
@@ -164,12 +164,54 @@ def calls_of_the_writer() -> dict[str, int]:
     return {step: int(statistics.median(calls)) for step, calls in counts.items()}
 
 
-def _counted(step: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
-    """The result of a step, and the number of calls that it made, itself among them."""
+def calls_of_the_reader() -> dict[str, int]:
+    """The same in the reader: from when a packet has come until the frame is there, and after."""
+    spawn = multiprocessing.get_context("spawn")
+    address = f"@samebytes-bench-{os.getpid()}-{time.monotonic_ns()}"
+    process = spawn.Process(target=_write_paced, args=(address,))
+    process.start()
+    steps = ("read()", "the end of the frame")
+    counts: dict[str, list[int]] = {step: [] for step in steps}
+    with sbi.RingReader(address, timeout=_LONGEST, target="cpu") as ring:
+        while True:
+            frame, read = _counted(ring.read, since="poll")
+            if frame is None:
+                break
+            frames = [frame]
+            del frame
+            _, ended = _counted(frames.clear)
+            for step, calls in zip(steps, (read, ended), strict=True):
+                counts[step].append(calls)
+    process.join(_LONGEST)
+    return {step: int(statistics.median(calls)) for step, calls in counts.items()}
+
+
+def _write_paced(address: str) -> None:
+    with sbi.RingWriter(
+        address, format="NV12", width=_WIDTH, height=_HEIGHT, slots=_SLOTS, memory="memfd"
+    ) as ring:
+        ring.wait_for_readers(1, _LONGEST)
+        for _ in range(_WARM):
+            time.sleep(_PACE)
+            ring.send(ring.acquire(target="cpu"))
+
+
+def _counted(
+    step: Callable[..., Any], *arguments: Any, since: str | None = None
+) -> tuple[Any, int]:
+    """The result of a step, and the number of calls that it made, itself among them.
+
+    Args:
+        step: the function.
+        arguments: of it.
+        since: count from the return of the last C function of that name.
+    """
     calls = 0
 
-    def note(_frame: object, event: str, _argument: object) -> None:
+    def note(_frame: object, event: str, argument: Any) -> None:
         nonlocal calls
+        if event == "c_return" and argument.__name__ == since:
+            calls = 0
         calls += event in ("call", "c_call")
 
     sys.setprofile(note)

@@ -9,6 +9,7 @@ import random
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -27,7 +28,7 @@ from samebytes_ipc._ring.remote_reader import RemoteReader
 from samebytes_ipc._ring.slots import User
 from samebytes_ipc._ring.uses import Use
 
-from .both_ends import join, ring, sent, served, value_of, wait
+from .both_ends import Poll, join, ring, sent, served, value_of, wait, wait_until
 
 CALLS = 700
 LONGEST = 1.2e-4
@@ -278,25 +279,33 @@ def test_a_reader_that_a_finalizer_closes_has_not_read(monkeypatch: pytest.Monke
         assert writer.departures[0].error is None
 
 
-def test_a_packet_that_an_exception_leaves_wakes_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No event comes for it any more."""
-    with ring() as (writer, reader):
-        wait = reader._wait
-
-        def struck(*_: Any) -> Any:
-            raise Stop
-
-        def after_another_thread(*arguments: Any) -> None:
-            monkeypatch.setattr(reader, "_wait", wait)
+def test_a_packet_that_an_exception_leaves_wakes_who_waits(
+    asked: list[float | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No event comes for it any more where another thread is about to wait."""
+    with ring(0) as (writer,):
+        reader = join(writer, timeout=20)
+        found: list[int] = []
+        waiting = threading.Thread(target=lambda: found.append(value_of(reader.read(10))))
+        asked.clear()
+        Poll.held.add(waiting)
+        try:
+            waiting.start()
+            assert wait_until(lambda: asked)
             sent(writer, 5)
+
+            def struck(*_: Any) -> Any:
+                raise Stop
+
             with monkeypatch.context() as here:
                 here.setattr(reader, "_frame", struck)
                 with pytest.raises(Stop):
                     reader.read()
-            wait(*arguments)
-
-        monkeypatch.setattr(reader, "_wait", after_another_thread)
-        assert value_of(reader.read(20)) == 5
+        finally:
+            Poll.held.clear()
+        waiting.join(20)
+        assert found == [5]
+        reader.close()
 
 
 def test_what_an_interrupted_writer_leaves_makes_it_readable(

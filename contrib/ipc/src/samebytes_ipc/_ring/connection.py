@@ -39,7 +39,7 @@ class Connection:
         credits: how many frames the writer lets this reader have at a time.
         sequence: of the latest frame; 0 before the first.
         uses: what the writer knows to be held here, by sequence.
-        unsent: those that are over, of which it is to be told.
+        unsent: those that are over, and are to be given back.
         alarmed: the writer's process was seen to have ended.
         ended: no more frames are taken from the writer.
         polls: for what else each waits, and whether for room; those that no thread waits with now.

@@ -52,7 +52,7 @@ class Inbox:
         self.sender = 0
 
     def first(self) -> int:
-        """How many bytes the packet has whose turn it is; 0 at the end of the connection.
+        """Return the length of the packet whose turn it is; 0 at the end of the connection.
 
         Raises:
             BlockingIOError: there is none.

@@ -201,7 +201,7 @@ def unpack_frame(
         MessageError: it ends too soon, or what it says is invalid.
     """
     if nbytes < _FRAME_SIZE:
-        raise MessageError("frame", f"ends after {nbytes} of {_FRAME_SIZE} bytes")
+        raise MessageError("frame", f"ends after {nbytes} of {_FRAME.size} bytes")
     _, slot, layout, sequence, flags, pts, numerator, denominator = _FRAME.unpack_from(packet)
     if slot >= MAX_SLOTS or layout >= MAX_LAYOUTS or flags > _HAS_PTS | _HAS_TIME_BASE:
         raise MessageError("frame", f"has slot {slot}, layout {layout} and flags {flags}")

@@ -306,7 +306,7 @@ class RingReader(Storage.Uncopied):
         return frame
 
     def _take(self, connection: Connection, kind: int, packet: bytes) -> None:
-        """Act on a packet that is no frame."""
+        """Act on a packet of another kind than a frame."""
         inbox, received = connection.inbox, connection.received
         if kind == SLOT:
             received.put_slot(unpack_slot(packet), inbox.fds)

@@ -119,7 +119,7 @@ class Received:
         return (item.map("cpu") if self._mapped and not mapped else item), use
 
     def _made(self, key: _Key) -> _Prepared:
-        """What a frame needs in that slot and layout.
+        """Make what a frame needs in that slot and layout.
 
         Raises:
             MessageError: one of them was not sent, or they do not fit.
