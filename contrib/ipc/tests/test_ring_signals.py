@@ -286,7 +286,9 @@ def test_a_packet_that_an_exception_leaves_wakes_who_waits(
     with ring(0) as (writer,):
         reader = join(writer, timeout=20)
         found: list[int] = []
-        waiting = threading.Thread(target=lambda: found.append(value_of(reader.read(10))))
+        waiting = threading.Thread(
+            target=lambda: found.append(value_of(reader.read(60))), daemon=True
+        )
         asked.clear()
         Poll.held.add(waiting)
         try:
