@@ -226,9 +226,9 @@ class Frame(Holder, TypedFrame[TensorT_co]):
 
     def end_writing(self) -> None:
         """For backends: the frame and its planes are read-only from now on."""
-        self.readonly = True
-        for plane in self._planes or ():
+        for plane in self._planes or ():  # first: a closed frame has none, and says so
             plane.readonly = True
+        self.readonly = True
 
     def _planes_moved(self) -> None:
         """Make the planes again when they are asked for: the native has other memory now."""
