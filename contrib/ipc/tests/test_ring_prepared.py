@@ -102,9 +102,9 @@ def test_memory_is_prepared_for_the_cpu_where_the_cpu_has_read() -> None:
             del frame
             wait(reader)
             writer.wait_until_read(0)  # it takes the slot that was free first
-            ((_, storage, planes),) = reader._connection.received._ready.values()
-            assert (storage.holds is not None) is reads
-            del storage, planes
+            ((_, item),) = reader._connection.received._ready.values()
+            assert (item.planes[0].native.buffer.storage.holds is not None) is reads
+            del item, _
 
 
 def test_each_frame_has_its_own_metadata_and_arrays() -> None:

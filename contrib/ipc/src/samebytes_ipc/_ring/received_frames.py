@@ -51,8 +51,8 @@ class Received:
         self._planes: dict[_Key, tuple[DMAPlane, ...]] = {}
         # Of those of them that need no access to begin or end: the mapping, and where arrays lie.
         self._places: dict[_Key, tuple[Storage, Places]] = {}
-        # What a frame needs that will come in that slot and layout, and what frames have had since
-        # prepare(); all in the layout that came last.
+        # Frames that may come, by slot and layout; and of which frames have come since prepare().
+        # All are in the layout that came last.
         self._ready: dict[_Key, _Prepared] = {}
         self._taken: dict[_Key, None] = {}
         self._latest: int | None = None
@@ -103,23 +103,18 @@ class Received:
         if layout != self._latest:
             self._latest = layout
             self._ready.clear()
-        use, keep, natives = self._ready.pop(key) if key in self._ready else self._made(key)
+        use, item = self._ready.pop(key) if key in self._ready else self._made(key)
         self._taken[key] = None
-        described = self._layouts[layout].meta
-        mapped = type(keep) is SlotBytes
-        metadata, regions = _meta(body, fds) if body or fds else ({}, [])
-        context: Any = CPU if mapped else DMA
-        item: Any
-        if described is None:
-            kind = CpuTensor if mapped else DMATensor
-            item = kind.borrowed(natives[0], context, keep=keep, readonly=True)
-        else:
-            meta = FrameMeta(described.info, pts, base, metadata, regions)
-            item = Frame.borrowed(natives, context, meta, keep=keep, readonly=True)
-        return (item.map("cpu") if self._mapped and not mapped else item), use
+        said = _meta(body, fds) if body or fds else None
+        if self._layouts[layout].meta is not None:
+            meta = item.meta
+            meta.pts, meta.time_base = pts, base
+            if said is not None:
+                meta.metadata, meta.regions = said
+        return (item.map("cpu") if self._mapped and key not in self._places else item), use
 
     def _made(self, key: _Key) -> _Prepared:
-        """Make what a frame needs in that slot and layout.
+        """Make a frame or tensor in that slot and layout.
 
         Raises:
             MessageError: one of them was not sent, or they do not fit.
@@ -149,27 +144,30 @@ class Received:
         placed = self._places.get(key)
         if placed is not None:
             used = SlotBytes(placed[0])
-            return Use.of(used), used, tuple(arrays_at(np.asarray(used), placed[1]))
+            arrays = tuple(arrays_at(np.asarray(used), placed[1]))
+            return Use.of(used), _item_over(arrays, CPU, CpuTensor, used, description)
         # The end of the frame's storage drops the user.
         users = [User()]
         storage = SlotUse(buffer, users.clear, readonly=True)
-        return Use.of(users[0]), storage, _used_by(storage, buffer, planes)
+        natives = _used_by(storage, buffer, planes)
+        return Use.of(users[0]), _item_over(natives, DMA, DMATensor, storage, description)
 
     def prepare(self) -> None:
-        """Make now, while no frame is there, most of what the next ones need.
+        """Make the next frames now, while none is there, but for what their packets will say.
 
-        That is one frame for each slot whose frame was taken since: which slot is the next one is
-        for the writer to say.
+        That is one for each slot whose frame was taken since: which slot is the next one is for the
+        writer to say.
         """
         while self._taken:
             key, _ = self._taken.popitem()
             if key[1] != self._latest or key in self._ready or key not in self._planes:
                 continue
-            prepared = self._made(key)
-            buffer = self._slots[key[0]]
-            if buffer.kept is not None and buffer.kept.is_made and key not in self._places:
-                lasting_mapping(prepared[2][0].buffer, "r")  # it is read by the CPU here
-            self._ready[key] = prepared
+            use, item = self._made(key)
+            first = item.planes[0] if isinstance(item, Frame) else item
+            kept = self._slots[key[0]].kept
+            if kept is not None and kept.is_made and key not in self._places:
+                lasting_mapping(first.native.buffer, "r")  # it is read by the CPU here
+            self._ready[key] = use, item
 
     def _forget(self, concerns: Callable[[int, int], bool]) -> None:
         for key in list(self._planes):
@@ -180,7 +178,17 @@ class Received:
 
 
 _Key = tuple[int, int]
-_Prepared = tuple[Use, Storage | SlotBytes, tuple[Any, ...]]
+_Prepared = tuple[Use, Any]
+
+
+def _item_over(
+    natives: tuple[Any, ...], context: Any, kind: Any, keep: object, description: Description
+) -> Any:
+    """A frame or tensor, read-only, without what a packet says."""
+    if description.meta is None:
+        return kind.borrowed(natives[0], context, keep=keep, readonly=True)
+    meta = FrameMeta(description.meta.info)
+    return Frame.borrowed(natives, context, meta, keep=keep, readonly=True)
 
 
 def _used_by(use: SlotUse, buffer: DMABuffer, planes: tuple[DMAPlane, ...]) -> tuple[DMAPlane, ...]:
