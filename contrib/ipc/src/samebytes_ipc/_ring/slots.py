@@ -42,16 +42,13 @@ class SlotBytes(User):
     It has no finalizer, as there is nothing to close: weak references say when it ends.
 
     Attributes:
-        ended: is called at the end.
         mapped: where the slot is mapped.
 
     Args:
         mapped: the attribute.
     """
 
-    __slots__ = ("__array_interface__", "ended", "mapped")
-
-    ended: weakref.ref[SlotBytes]
+    __slots__ = ("__array_interface__", "mapped")
 
     def __init__(self, mapped: Storage) -> None:
         untrack(self)
