@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 import samebytes as sb
+from samebytes._authors.check import stages
 from samebytes._authors.check.stages import Check
 from samebytes._authors.package import new_package
+from samebytes._plugins.children import Child
+from samebytes.testing._forked import run
 
 if TYPE_CHECKING:
     from sdk.tests.conftest import Site
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 TIME_LIMIT_S = 60
 PATIENCE_S = 500
 """For one process of a plugin that is shipped; no rule is about time."""
+STAGES = ("samebytes._authors.check.child", "samebytes._authors.check.installed")
+"""The modules of the process that runs a stage."""
 
 
 class Generated:
@@ -84,17 +89,30 @@ class Tried(NamedTuple):
 
 @pytest.fixture
 def try_stage() -> Callable[[str, str, str], Tried]:
-    """`try_stage(plugin, stage, argument)` runs one stage on an installed plugin, in a process."""
+    """`try_stage(plugin, stage, argument)` runs one stage on an installed plugin, in a process.
 
-    def run(plugin: str, stage: str, argument: str = "") -> Tried:
+    It is a copy of one that has imported what all of them import; where the stage sees what is
+    imported, it is one of its own.
+    """
+
+    def copied(module: str, arguments: Sequence[str], timeout: float) -> Child:
+        status, answers, noise = run(STAGES, f"{module}:main", arguments, timeout)
+        return Child(status, tuple(answers.splitlines()), noise)
+
+    def try_stage(plugin: str, stage: str, argument: str = "") -> Tried:
         check = Check(plugin, PATIENCE_S)
-        facts = check.stage(stage, argument)
+        if stage == "declaration":
+            facts = check.stage(stage, argument)
+        else:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(stages, "run_child", copied)
+                facts = check.stage(stage, argument)
         failed = [
             f"{f.rule} ({f.subject}): {f.detail}" for f in check.findings if f.outcome == "failed"
         ]
         return Tried(facts, len(check.findings), failed)
 
-    return run
+    return try_stage
 
 
 @pytest.fixture

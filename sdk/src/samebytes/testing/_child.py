@@ -13,13 +13,14 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TextIO
 
-# Before any framework: modules end in the other order, and what it keeps must outlive them.
-from .rules import exits as _exits  # noqa: F401
+from . import _forked
 
 __all__ = ["ChildResult", "run_method", "run_methods", "run_program"]
 
 _TIME_LIMIT_S = 300
-_START = "import sys; from samebytes.testing import _child; _child.call(*sys.argv[1:])"
+# By the interpreter that is copied. Before any framework: modules end in the other order, and what
+# the first keeps must outlive them.
+_IMPORTED = ("samebytes.testing.rules.exits", "samebytes.testing._suites")
 # Printed on both streams where a method begins, and on stdout where one ended well.
 _BEGINS, _ENDED = "\x1e", "\x1d"
 
@@ -38,7 +39,7 @@ class ChildResult(NamedTuple):
 
 
 def run_method(test: object, method: str) -> ChildResult:
-    """Call `type(test)().method()` in a fresh interpreter.
+    """Call `type(test)().method()` in an interpreter that has imported this kit alone.
 
     The class must be at the top level of a file that uses no relative imports.
 
@@ -53,7 +54,7 @@ def run_method(test: object, method: str) -> ChildResult:
 
 
 def run_methods(test: object, methods: Sequence[str]) -> dict[str, ChildResult]:
-    """Call several methods, one after another, in one fresh interpreter.
+    """Call several methods, one after another, in one such interpreter.
 
     One that raises has status 1, and the next is called. After one that ends the process, the
     rest are called in another. The last one's status is that of its interpreter, which ends
@@ -91,21 +92,19 @@ def run_program(program: str, **environment: str) -> str:
 
 
 def _run(cls: type, methods: list[str]) -> dict[str, ChildResult]:
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", _START,
-         inspect.getfile(cls), cls.__qualname__, *methods],
-        capture_output=True, text=True, timeout=_TIME_LIMIT_S, check=False,
-    )  # fmt: skip
-    before, *outputs = done.stdout.split(_BEGINS)
-    early, *errors = done.stderr.split(_BEGINS)
+    arguments = [inspect.getfile(cls), cls.__qualname__, *methods]
+    function = f"{__name__}:{call.__name__}"
+    status, printed, complained = _forked.run(_IMPORTED, function, arguments, _TIME_LIMIT_S)
+    before, *outputs = printed.split(_BEGINS)
+    early, *errors = complained.split(_BEGINS)
     if not outputs:  # it did not get as far
-        return {methods[0]: ChildResult(done.returncode or 1, before, early)}
+        return {methods[0]: ChildResult(status or 1, before, early)}
     began = dict(zip(methods, zip(outputs, errors, strict=True), strict=False))
     *_, last = began
     return {
         method: ChildResult(
             # The process may have ended well and the method not.
-            (done.returncode if method == last else 0) or int(_ENDED not in output),
+            (status if method == last else 0) or int(_ENDED not in output),
             output.replace(_ENDED, ""),
             (early + error) if method == methods[0] else error,
         )
@@ -114,7 +113,7 @@ def _run(cls: type, methods: list[str]) -> dict[str, ChildResult]:
 
 
 def call(file: str, qualname: str, *methods: str) -> None:
-    """Run methods of a class in the fresh interpreter, and report how each one ended."""
+    """Run methods of a class in this interpreter, and report how each one ended."""
     spec = importlib.util.spec_from_file_location("samebytes_testing_child", file)
     assert spec is not None
     assert spec.loader is not None

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interpreters that are copies, by fork(), of one that has imported what all of them need.
+
+The imports take longer than most of what is done in a process of its own. The one that is copied
+imports the named modules alone and runs no code of a framework, and a copy ends as any interpreter
+does: its objects die in the same order, and a crash at its end is seen.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO
+
+__all__ = ["run", "serve"]
+
+_START = "import sys; from samebytes.testing import _forked; _forked.serve(*sys.argv[1:])"
+_MESSAGE_BYTES = 1 << 17
+# The beginnings of the variables that a process, or a library, reads where it starts; a copy gets
+# all others from who asks for it.
+_READ_AT_START = ("GLIBC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "PYTHON")
+
+
+def run(
+    modules: Sequence[str], function: str, arguments: Sequence[str], timeout: float
+) -> tuple[int, str, str]:
+    """Call a function in a copy of an interpreter that has imported some modules.
+
+    The copy has this process's environment and current folder, and the same `sys.path` as an
+    interpreter that starts here.
+
+    Args:
+        modules: what it has imported.
+        function: "module:name".
+        arguments: of the call.
+        timeout: in seconds; the copy is killed after it.
+
+    Returns:
+        The exit status, or the negative number of the signal that ended the copy; what it wrote to
+        stdout; and to stderr.
+
+    Raises:
+        subprocess.TimeoutExpired: it did not end in time.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        status = _server(tuple(modules)).run(function, arguments, (output, errors), timeout)
+        return status, _text(output), _text(errors)
+
+
+class _Server:
+    """The interpreter that is copied, as its parent sees it."""
+
+    def __init__(self, modules: Sequence[str]) -> None:
+        self.surroundings = _surroundings()
+        self._asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-X", "faulthandler", "-c", _START, str(theirs.fileno()),
+                 *modules],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
+            )  # fmt: skip
+
+    def run(
+        self, function: str, arguments: Sequence[str], into: Sequence[IO[bytes]], timeout: float
+    ) -> int:
+        request = {
+            "function": function,
+            "arguments": [*arguments],
+            "environment": dict(os.environ),
+            "folder": os.getcwd(),  # noqa: PTH109 - a string
+        }
+        message = json.dumps(request).encode()
+        socket.send_fds(self._asking, [message], [file.fileno() for file in into])
+        pid = self._answer()
+        self._asking.settimeout(timeout)
+        try:
+            return self._answer()
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            self._asking.settimeout(None)
+            self._answer()
+            raise subprocess.TimeoutExpired(function, timeout) from None
+        finally:
+            self._asking.settimeout(None)
+
+    def _answer(self) -> int:
+        answer = self._asking.recv(_MESSAGE_BYTES)
+        if not answer:
+            raise RuntimeError(f"the interpreter that is copied ended: {self._process.wait()}")
+        return int(answer)
+
+    def end(self) -> None:
+        """Let it go; it ends by itself when nobody can ask it any more."""
+        self._asking.close()
+        self._process.wait()
+
+
+_servers: dict[tuple[str, ...], _Server] = {}
+
+
+def _server(modules: tuple[str, ...]) -> _Server:
+    """The one for these modules; another one where what it read as it started has changed."""
+    found = _servers.get(modules)
+    if found is not None and found.surroundings != _surroundings():
+        _servers.pop(modules).end()
+        found = None
+    if found is None:
+        found = _servers[modules] = _Server(modules)
+    return found
+
+
+def _surroundings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith(_READ_AT_START)}
+
+
+@atexit.register
+def _end_all() -> None:
+    while _servers:
+        _servers.popitem()[1].end()
+
+
+def serve(descriptor: str, *modules: str) -> None:
+    """In the interpreter that is copied: answer requests; in a copy, do one and return."""
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=int(descriptor)) as asked:
+        while True:
+            message, files, _, _ = socket.recv_fds(asked, _MESSAGE_BYTES, 2)
+            if not message:
+                return
+            pid = os.fork()
+            if not pid:
+                break
+            for file in files:
+                os.close(file)
+            asked.send(b"%d" % pid)
+            _, status = os.waitpid(pid, 0)
+            with suppress(BrokenPipeError):  # nobody waits for it any more
+                asked.send(b"%d" % os.waitstatus_to_exitcode(status))
+    signal.signal(signal.SIGINT, interrupted)
+    for number, file in enumerate(files, 1):
+        os.dup2(file, number)
+        os.close(file)
+    request = json.loads(message)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    module, _, name = request["function"].partition(":")
+    getattr(importlib.import_module(module), name)(*request["arguments"])
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
