@@ -39,7 +39,7 @@ SITES: dict[str, tuple[str, ...]] = {
         f"{_DMA}._mapping:_call_mmap",
         f"{_DMA}._cpu_access:begin_access",
         f"{_RING}.pool:Pool.acquire",
-        f"{_RING}.pool:Pool._known_mapped",
+        f"{_RING}.arrays:ArraySlots.take",
         f"{_RING}.inbox:Inbox._own",
         f"{_VA}._creation:create",
         f"{_VA}._image:Image.map",

@@ -27,7 +27,7 @@ from .._wire.memory import buffer_behind, plane_in, tensor_over
 from .._wire.message import Description, named
 from .._wire.values import parse
 from .layouts import CPU, Places, arrays_at, places_of
-from .slots import SlotBytes, SlotUse, User
+from .slots import SlotUse, User
 from .uses import Use
 
 __all__ = ["Received"]
@@ -49,8 +49,8 @@ class Received:
         self._layouts: dict[int, Description] = {}
         # Of each slot and layout, when they first came together: then they are checked.
         self._planes: dict[_Key, tuple[DMAPlane, ...]] = {}
-        # Of those of them that need no access to begin or end: the mapping, and where arrays lie.
-        self._places: dict[_Key, tuple[Storage, Places]] = {}
+        # Of those of them that need no access to begin or end: the bytes, and where arrays lie.
+        self._places: dict[_Key, tuple[memoryview, Places]] = {}
         # Frames that may come, by slot and layout; and of which frames have come since prepare().
         # All are in the layout that came last.
         self._ready: dict[_Key, _Prepared] = {}
@@ -139,13 +139,14 @@ class Received:
                 seen = Storage(
                     address=mapped.address, nbytes=mapped.nbytes, holds=mapped, readonly=True
                 )
-                self._places[key] = seen, places_of(seen, infos, [p.offset for p in planes])
+                places = places_of(seen, infos, [p.offset for p in planes])
+                self._places[key] = np.asarray(seen).data, places
             self._planes[key] = planes
         placed = self._places.get(key)
         if placed is not None:
-            used = SlotBytes(placed[0])
-            arrays = tuple(arrays_at(np.asarray(used), placed[1]))
-            return Use.of(used), _item_over(arrays, CPU, CpuTensor, used, description)
+            memory = np.frombuffer(placed[0], np.uint8)  # of this use: all its arrays hold it
+            arrays = tuple(arrays_at(memory, placed[1]))
+            return Use.of(memory), _item_over(arrays, CPU, CpuTensor, memory, description)
         # The end of the frame's storage drops the user.
         users = [User()]
         storage = SlotUse(buffer, users.clear, readonly=True)

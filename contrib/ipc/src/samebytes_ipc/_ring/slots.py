@@ -20,7 +20,7 @@ from samebytes_dma import F_SEAL_FUTURE_WRITE, DMABuffer, KeptMapping, seals_of
 if TYPE_CHECKING:
     from samebytes_dma import DMAContext
 
-__all__ = ["Slot", "SlotBytes", "SlotUse", "User", "allocate", "memory_of", "readers_can_write"]
+__all__ = ["Slot", "SlotUse", "User", "allocate", "memory_of", "readers_can_write"]
 
 
 class User:
@@ -34,26 +34,6 @@ class User:
 
     def __init__(self) -> None:
         untrack(self)
-
-
-class SlotBytes(User):
-    """The bytes of a slot for one use of it by a reader's CPU: arrays over them hold this.
-
-    It has no finalizer, as there is nothing to close: weak references say when it ends.
-
-    Attributes:
-        mapped: where the slot is mapped.
-
-    Args:
-        mapped: the attribute.
-    """
-
-    __slots__ = ("__array_interface__", "mapped")
-
-    def __init__(self, mapped: Storage) -> None:
-        untrack(self)
-        self.mapped = mapped
-        self.__array_interface__ = mapped.__array_interface__
 
 
 class Slot:

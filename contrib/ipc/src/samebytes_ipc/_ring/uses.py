@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .slots import User
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Use"]
 
 
-class Use(weakref.ref[User]):
+class Use(weakref.ref[Any]):
     """The use of a frame, from when it is among those of a connection until its user is gone.
 
     Attributes:
@@ -30,8 +32,12 @@ class Use(weakref.ref[User]):
     sequence: int
 
     @classmethod
-    def of(cls, user: User) -> Use:
-        """The use by that, which can begin."""
+    def of(cls, user: User | np.ndarray[Any, Any]) -> Use:
+        """The use by that, or by arrays that hold that one; it can begin.
+
+        The collector must not see it: of an object in a reference cycle it would clear the weak
+        references before the finalizers run that still use the slot.
+        """
         return cls(user, _give_back)
 
 
