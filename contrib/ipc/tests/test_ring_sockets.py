@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from samebytes import Fd
 from samebytes_ipc import (
     EndOfStreamError,
     MessageError,
@@ -157,6 +158,23 @@ def test_more_descriptors_than_a_packet_may_have() -> None:
             with pytest.raises(MessageError, match="received more than") as caught:
                 reader.read()
             assert caught.value.field == "descriptors"
+
+
+def test_a_slot_for_which_no_descriptor_is_left_is_taken_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is not lost: later frames would show the memory before."""
+    with ring(slots=2) as (writer, reader):
+        sent(writer, 5)
+
+        def no_descriptor(_: Fd) -> Fd:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+        with monkeypatch.context() as here:
+            here.setattr(Fd, "dup", no_descriptor)
+            with pytest.raises(OSError, match="open files"):
+                reader.read()
+        assert value_of(reader.read()) == 5
 
 
 def test_memory_of_results_is_sealed_too() -> None:

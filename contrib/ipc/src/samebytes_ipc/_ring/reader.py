@@ -379,10 +379,13 @@ class RingReader(Storage.Uncopied):
         # in the inbox before that.
         if self._stopped or connection.ended or connection.inbox.packets:
             return
-        events = comes(waiting, min(self._spin, seconds)) if self._spin > 0 else []
+        events: list[tuple[int, int]] = []
+        if self._spin > 0:
+            events = comes(waiting, min(self._spin, seconds))
+            seconds = seconds_until(deadline)
         if not events:
             # An end of which no event comes is found out soon.
-            events = waiting.poll(max(min(seconds_until(deadline), LONGEST_LOOK) * 1000, 1))
+            events = waiting.poll(max(min(seconds, LONGEST_LOOK) * 1000, 1))
         connection.polls += ((wake, room, waiting),)
         if events != connection.packet_came:
             connection.look_for_writer()
