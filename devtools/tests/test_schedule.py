@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from devtools import schedule
 from devtools.schedule import run_parts
 from devtools.workspace import CommandError
 
@@ -79,11 +80,15 @@ def test_what_needs_no_set_up_begins_before_it(
     assert output.index("started b") < output.index("set up") < output.index("started a")
 
 
-def test_a_set_up_that_fails_ends_what_has_begun(tmp_path: Path, command: list[str | Path]) -> None:
+def test_a_set_up_that_fails_ends_what_has_begun(
+    tmp_path: Path, command: list[str | Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def set_up() -> None:
         assert wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
         raise CommandError("no network")
 
+    # What is stuck ignores Ctrl-C, so it is waited for in vain.
+    monkeypatch.setattr(schedule, "_SECONDS_TO_END", 0.5)
     pid_file = tmp_path / "pid"
     with pytest.raises(CommandError, match="no network"):
         run_parts(["a", "stuck"], 2, command, set_up=set_up, meanwhile=["stuck"], logs=tmp_path)
@@ -94,8 +99,10 @@ def test_a_set_up_that_fails_ends_what_has_begun(tmp_path: Path, command: list[s
 STOPPED = """
 import signal, sys
 from pathlib import Path
+from devtools import schedule
 from devtools.schedule import run_parts
 
+schedule._SECONDS_TO_END = 0.5
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
 run_parts(["stuck", "b"], 2, [sys.executable, "part.py", "."], logs=Path("."))
 """
