@@ -232,17 +232,20 @@ class Layout:
 class Layouts:
     """The layouts of one ring.
 
+    Attributes:
+        usual: of what acquire() gives, once it was sent.
+
     Args:
         slot_layout: the layout of what acquire() returns, which is looked up for each frame.
     """
 
-    __slots__ = ("_known", "_lock", "_slot_layout", "_usual")
+    __slots__ = ("_known", "_lock", "_slot_layout", "usual")
 
     def __init__(self, slot_layout: SlotLayout | None) -> None:
         self._slot_layout = slot_layout
         self._lock = Lock()
         self._known: dict[Any, Layout] = {}
-        self._usual: tuple[SlotLayout | None, Layout | None] = (None, None)
+        self.usual: Layout | None = None
 
     def of_slots(self, buffer: DMABuffer | None, meta: FrameMeta | None) -> Layout:
         """Return the layout of what acquire() gives, in the memory of any slot.
@@ -255,19 +258,14 @@ class Layouts:
             MessageError, UnsupportedObjectError: it cannot be described to readers.
             ClosedError: the ring was closed.
         """
-        slot_layout, known = self._slot_layout, self._usual[1]
+        slot_layout = self._slot_layout
         assert slot_layout is not None
         if buffer is None:  # another thread may be closing it just now
             raise ClosedError("this ring was closed")
-        usual = meta is None or meta.info is slot_layout.image
-        if known is None or not usual:
-            item = slot_layout.item_over(slot_layout.planes_in(buffer), buffer.storage)
-            if meta is not None and isinstance(item, Frame):
-                item.meta.info = meta.info
-            known = self._any(item)
-            if usual:
-                self._usual = slot_layout, known
-        return known
+        item = slot_layout.item_over(slot_layout.planes_in(buffer), buffer.storage)
+        if meta is not None and isinstance(item, Frame):
+            item.meta.info = meta.info
+        return self.of(item)
 
     def of(self, item: Any) -> Layout:
         """Return the layout of a frame or tensor of "dma"; a new one gets a number.
@@ -275,13 +273,12 @@ class Layouts:
         Raises:
             MessageError, UnsupportedObjectError: it cannot be described to readers.
         """
-        slot_layout, known = self._usual
-        if known is not None and slot_layout is not None and slot_layout.are_of(item):
-            return known
-        made = self._any(item)
-        if self._slot_layout is not None and self._slot_layout.are_of(item):
-            self._usual = self._slot_layout, made
-        return made
+        slot_layout = self._slot_layout
+        if slot_layout is None or not slot_layout.are_of(item):
+            return self._any(item)
+        if self.usual is None:
+            self.usual = self._any(item)
+        return self.usual
 
     def _any(self, item: Any) -> Layout:
         natives = [p.native for p in (item if isinstance(item, Frame) else (item,))]

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from samebytes import Frame, FrameMeta, ImageFormat, Storage, Tensor
+from samebytes import Frame, ImageFormat, Storage, Tensor
 from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import count_copy, counted, in_forked_child
-from samebytes_dma import DMABuffer, DMAContext
+from samebytes_dma import DMAContext
 
 from .._errors import MessageError, RingTimeoutError
 from .._sockets.addresses import Address
@@ -24,11 +23,11 @@ from .arguments import check_timeout, is_whole
 from .arrays import ArraySlots
 from .calls import Calls
 from .counts import Departure, RingStatistics
-from .deliveries import Delivery
-from .items import InDMA, described, is_dma, meta_of, set_arrays_readonly, set_readonly
-from .layouts import Layout, Layouts, SlotLayout, copy_into, slot_layout_of
-from .packets import MAX_SLOTS, pack_frame
+from .items import InDMA, is_dma
+from .layouts import SlotLayout, copy_into, slot_layout_of
+from .packets import MAX_SLOTS
 from .pool import Pool
+from .sending import Sender
 from .server import Server
 from .slots import Slot, allocate, readers_can_write
 
@@ -40,7 +39,6 @@ __all__ = ["MOST_OWN", "RingWriter"]
 MOST_OWN = 64
 """Slots of the ring's own."""
 _MANY = 1 << 31
-_NONE: list[DMABuffer] = []
 
 
 class RingWriter(Storage.Uncopied):
@@ -129,9 +127,9 @@ class RingWriter(Storage.Uncopied):
         adopted = [Slot(slots + number) for number in range(adopt)]
         self._pool = Pool(self._calls, slots_from, own, adopted, drops)
         self._arrays = ArraySlots(self._calls, own, self._slot_layout)
-        self._layouts = Layouts(self._slot_layout)
+        self._sender = Sender(self._calls, self._slot_layout)
         self._in_dma = InDMA()
-        self._copied = self._unread = 0
+        self._copied = 0
         self._process = os.getpid()
         _living.add(self)
 
@@ -198,18 +196,15 @@ class RingWriter(Storage.Uncopied):
         """
         slot = self._arrays.slot_of(item)
         if slot is not None:
-            meta = item.meta if isinstance(item, Frame) else None
-            layout = self._layouts.of_slots(slot.buffer, meta)
-            number = self._deliver(slot, layout, meta, copy, None)
-            set_arrays_readonly(item)
+            number = self._sender.send_arrays(item, slot, copy)
             self._arrays.prepare()
             return number
         slot = self._pool.slot_of(item)
         if slot is not None:
             if is_dma(item):
-                return self._send_dma(item, slot, copy)
+                return self._sender.send_dma(item, slot, copy)
             item.flush()  # an access to a DMA-BUF, which ends when that was accepted
-            number = self._send_dma(item.parent, slot, copy)
+            number = self._sender.send_dma(item.parent, slot, copy)
             item.close()
             return number
         if not isinstance(item, Tensor | Frame):
@@ -226,7 +221,7 @@ class RingWriter(Storage.Uncopied):
                     raise
             else:
                 try:
-                    return self._send_dma(in_dma, slot, copy, (item, in_dma))
+                    return self._sender.send_dma(in_dma, slot, copy, (item, in_dma))
                 finally:
                     del user  # else the traceback of an error would hold it
         if not copy:
@@ -243,7 +238,7 @@ class RingWriter(Storage.Uncopied):
         assert slot is not None
         if isinstance(item, Frame):
             made.meta = item.meta
-        return self._send_dma(made, slot, copy)
+        return self._sender.send_dma(made, slot, copy)
 
     def add(self, sock: socket.socket) -> None:
         """Take a reader that has the other end of a socket pair of packets.
@@ -350,7 +345,7 @@ class RingWriter(Storage.Uncopied):
         """The counts of the frames so far."""
         with self._calls, self._calls.lock:
             return RingStatistics(
-                self._server.accepted, self._copied, self._unread,
+                self._server.accepted, self._copied, self._sender.unread,
                 tuple(r.statistics for r in self._server.readers), self._server.gone,
             )  # fmt: skip
 
@@ -446,43 +441,6 @@ class RingWriter(Storage.Uncopied):
         """Everything was sent, all know that it was all, and memory of others is back."""
         finished = self._server.finish()
         return (finished and not any(slot.awaited for slot in self._pool.adopted)) or None
-
-    def _send_dma(self, item: Any, slot: Slot, copy: bool, holds: object = None) -> int:
-        buffer = slot.buffer
-        if buffer is None:  # another thread may be closing it just now
-            raise ClosedError("this ring was closed")
-        layout = self._layouts.of(item)
-        if buffer.is_dma_buf:
-            item.wait()
-        number = self._deliver(slot, layout, meta_of(item), copy, holds)
-        if holds is None:
-            set_readonly(item)
-        return number
-
-    def _deliver(
-        self, slot: Slot, layout: Layout, meta: FrameMeta | None, copy: bool, holds: object
-    ) -> int:
-        body, results, pts, base = b"", _NONE, None, None
-        if meta is not None:
-            pts, base = meta.pts, meta.time_base
-            if meta.metadata or meta.regions:
-                body, results = described(meta, copy)
-        calls, server = self._calls, self._server
-        try:
-            with calls.lock:
-                if calls.state != "open" or calls.interrupted:
-                    calls.check()
-                if time.monotonic() >= server.fresh_until:
-                    server.look_for_changes()
-                sequence = server.accepted + 1
-                packet = pack_frame(slot.number, layout.number, sequence, pts, base, body)
-                delivery = Delivery(sequence, packet, slot, layout, results, holds, server.over)
-                if not server.offer(delivery):
-                    self._unread += 1
-        finally:
-            if server.over:
-                calls.drop()
-        return sequence
 
     def _abandon(self) -> None:
         if self._calls.state == "open":
