@@ -4,16 +4,23 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections import deque
+from typing import Any, Protocol
 
 import numpy as np
 
 from .slots import User
 
-if TYPE_CHECKING:
-    from .connection import Connection
-
 __all__ = ["Use"]
+
+
+class _Connection(Protocol):
+    """A reader's connection, as the uses of its frames know it."""
+
+    uses: dict[int, Use]
+    unsent: deque[Use]
+
+    def send_unsent(self) -> None: ...
 
 
 class Use(weakref.ref[Any]):
@@ -27,7 +34,7 @@ class Use(weakref.ref[Any]):
 
     __slots__ = ("connection", "sequence", "slot")
 
-    connection: Connection
+    connection: _Connection
     slot: int
     sequence: int
 
