@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 
+from . import _exchange
 from ._core.edges.context import Context
 from ._core.memory.frame import Frame
 from ._core.memory.meta import say
 from ._core.memory.tensor import CpuTensor, Tensor
 from ._cpu.context import CpuContext, wrap_array, wrap_exported
 from ._cpu.frame import frame_of_arrays, given_parts
-from ._exchange import DEVICE_CPU
 from ._plugins import discovery
 from ._plugins.loading import load_class
 from ._routing import compiled, contexts
@@ -308,7 +308,7 @@ def _by_protocol(native: Any, tables: Tables) -> Wrap:
     key: int | str | None = None
     try:
         key = int(native.__dlpack_device__()[0])
-        if key == DEVICE_CPU and not isinstance(native, np.ndarray):
+        if key == _exchange.DEVICE_CPU and not isinstance(native, np.ndarray):
             return wrap_exported
     except Exception:  # no DLPack, or a broken one: CpuTensor.wrap says what is wrong with it
         key = next((k for k in tables.protocols if isinstance(k, str) and _has(native, k)), None)
@@ -316,8 +316,8 @@ def _by_protocol(native: Any, tables: Tables) -> Wrap:
         _check_object(native)
     spec = None if key is None else tables.protocols.get(key)
     if key is None or spec is None:
-        if key == DEVICE_CPU:
-            _protocols[DEVICE_CPU] = CpuTensor.wrap
+        if key == _exchange.DEVICE_CPU:
+            _protocols[_exchange.DEVICE_CPU] = CpuTensor.wrap
         return CpuTensor.wrap
     make = _protocols.get(key)
     if make is None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from av import AudioFrame, VideoFrame
 
-from samebytes import FrameMeta
-from samebytes.formats import AudioInfo, ImageInfo, channel_layout, channel_names
+from samebytes import FrameMeta, formats
+from samebytes.formats import AudioInfo, ImageInfo
 
 from ._avframe_abi import ints_of
 from ._avutil import AVFrame
@@ -111,8 +111,8 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
     layout = native.layout
     sample_format = AVFrame.from_address(frame_address(native)).format
     count = channel_count(layout)
-    names = channel_names(layout.name)
-    name = layout.name if names is None else channel_layout(names)
+    names = formats.channel_names(layout.name)
+    name = layout.name if names is None else formats.channel_layout(names)
     return audio_info(sample_format, count, native.samples, native.rate, name)
 
 

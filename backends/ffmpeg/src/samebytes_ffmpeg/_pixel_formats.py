@@ -7,6 +7,7 @@ description of them (libavutil/pixdesc.h), or have a reason why they have no pla
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import Literal
 
@@ -65,7 +66,7 @@ def image_format(pixel_format: int) -> ImageFormat:
     reason = _no_layout(described.flags)
     if reason is not None:
         raise LayoutError(f"pixel format {name} {reason}")
-    return _known().get(name) or _from_description(name, described)
+    return _known(name) or _from_description(name, described)
 
 
 @cache
@@ -96,8 +97,16 @@ def pixel_format_name(image: ImageFormat) -> str:
     return name
 
 
+def _known(name: str) -> ImageFormat | None:
+    with suppress(UnknownNameError):
+        known = ImageFormat.of(name)
+        if known.ffmpeg_name == name:
+            return known
+    return _by_name().get(name)
+
+
 @cache
-def _known() -> dict[str, ImageFormat]:
+def _by_name() -> dict[str, ImageFormat]:
     formats: dict[str, ImageFormat] = {}
     for known in known_formats():
         # The "j" formats of FFmpeg differ in colour range alone, and are aliases.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterable
+from functools import cache
 
 __all__ = ["Condition", "parse_requirement", "satisfies"]
 
@@ -23,8 +23,9 @@ _CONDITION = re.compile(r"\s*(>=|<=|==|>|<)\s*([0-9]+(?:\.[0-9]+)*)\s*")
 _RELEASE = re.compile(r"v?(?:[0-9]+!)?([0-9]+(?:\.[0-9]+)*)")
 
 
-def parse_requirement(text: str) -> tuple[str, list[Condition]]:
-    """ "opencl>=1,<2" as ("opencl", [(">=", (1,)), ("<", (2,))]).
+@cache  # plugins name few, in many edges
+def parse_requirement(text: str) -> tuple[str, tuple[Condition, ...]]:
+    """ "opencl>=1,<2" as ("opencl", ((">=", (1,)), ("<", (2,)))).
 
     Raises:
         ValueError: it is not of that form.
@@ -34,10 +35,11 @@ def parse_requirement(text: str) -> tuple[str, list[Condition]]:
     found = [_CONDITION.fullmatch(part) for part in parts]
     if whole is None or None in found:
         raise ValueError(f"{text!r} is not a requirement such as 'opencl>=1,<2'")
-    return whole[1], [(match[1], _numbers(match[2])) for match in found if match]
+    return whole[1], tuple((match[1], _numbers(match[2])) for match in found if match)
 
 
-def satisfies(version: str, conditions: Iterable[Condition]) -> bool:
+@cache
+def satisfies(version: str, conditions: tuple[Condition, ...]) -> bool:
     """True if the release part of `version` meets every condition: "1.2rc1" counts as 1.2."""
     release = _RELEASE.match(version)
     have = _numbers(release[1]) if release else ()

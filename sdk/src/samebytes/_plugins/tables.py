@@ -36,7 +36,7 @@ class Declarations(NamedTuple):
     converters: tuple[ConverterSpec, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class PluginRecord:
     """One plugin that was found, loaded or not.
 
@@ -79,7 +79,7 @@ class Edge(NamedTuple):
     missing: str | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Tables:
     """Filled once by discovery, then only read."""
 

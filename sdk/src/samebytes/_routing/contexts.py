@@ -13,7 +13,6 @@ from .._core.edges.context import Context, Target
 from .._core.edges.registry import intern
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load, load_class
-from .._plugins.words import advice_on, is_word, meant_by
 from ..errors import (
     AmbiguousTargetError,
     DeviceMismatchError,
@@ -66,6 +65,8 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
             return contexts[node], None if node == name else device
     spelt = _spelt(name, contexts)
     # Words are looked up before what is taken for a device: "opencv:umat".
+    from .._plugins.words import is_word  # most names are those of nodes
+
     if memory_type in contexts and spelt is None and not is_word(name):
         return contexts[memory_type], device or None
     raise unknown_memory_type(name, spelt)
@@ -88,6 +89,8 @@ def _spelt(name: str, contexts: Iterable[str]) -> str | None:
 
 def unknown_memory_type(name: str, spelt: str | None = None) -> UnknownNameError:
     """The error for a name of no memory type, with what was meant by it."""
+    from .._plugins.words import advice_on, meant_by
+
     known = tables().contexts
     words = (spelt,) if spelt is not None else meant_by(name)
     memory_types = {node.partition(":")[0] for node in known}

@@ -251,7 +251,7 @@ def _packed_layouts(format: ImageFormat, width: int, height: int) -> tuple[Plane
 @lru_cache(maxsize=1024)
 def _known(name: str) -> ImageFormat:
     try:
-        return _by_name()[name.lower()]
+        return _format(_by_name()[name.lower()])
     except KeyError:
         if other := _of_another_kind(name):
             hint = f"({other}): arrays of it are not taken, so convert them first, such as to RGB"
@@ -282,26 +282,20 @@ _OTHERS = {
 
 def known_formats() -> tuple[ImageFormat, ...]:
     """Every format that `ImageFormat.of` can find."""
-    if not _built:
-        # Deferred: the table takes longer to build than all other modules of the package to import,
-        # and a program that only moves tensors never looks a format up.
-        from samebytes.formats._table import ROWS
-
-        # Of two threads that build it the first one's is everybody's.
-        _built.setdefault("formats", tuple(_format(row) for row in ROWS))
-    return _built["formats"]
+    return tuple(_format(row) for row in _rows())
 
 
-_built: dict[str, tuple[ImageFormat, ...]] = {}
+def _rows() -> tuple[Row, ...]:
+    # Deferred: a program that only moves tensors never looks a format up.
+    from samebytes.formats._table import ROWS
+
+    return ROWS
 
 
 @cache
-def _by_name() -> dict[str, ImageFormat]:
-    return {
-        spelling.lower(): known
-        for known in known_formats()
-        for spelling in (known.name, *known.aliases)
-    }
+def _by_name() -> dict[str, Row]:
+    """The rows by all spellings, in small letters."""
+    return {spelling.lower(): row for row in _rows() for spelling in (row.name, *_aliases(row))}
 
 
 @cache
@@ -309,16 +303,29 @@ def _by_fourcc() -> dict[int, ImageFormat]:
     return {known.fourcc: known for known in known_formats() if known.fourcc is not None}
 
 
+# Those that were asked for, by their names: most programs know few of them.
+_built: dict[str, ImageFormat] = {}
+
+
 def _format(row: Row) -> ImageFormat:
     """Return the format that a row of the table describes."""
-    names = tuple(row.planes.split())
-    letters = set("".join(names))
-    model: ColorModel = "yuv" if "u" in letters else "rgb" if "r" in letters else "gray"
+    # Of two threads that build one the first one's is everybody's.
+    return _built.get(row.name) or _built.setdefault(row.name, _build(row))
+
+
+def _aliases(row: Row) -> tuple[str, ...]:
     aliases = row.also.split()
     if row.ffmpeg:
         # FFmpeg itself accepts a name without its byte order.
         aliases += [row.ffmpeg, row.ffmpeg.removesuffix("le")]
     own = row.name.lower()
+    return tuple(dict.fromkeys(alias for alias in aliases if alias.lower() != own))
+
+
+def _build(row: Row) -> ImageFormat:
+    names = tuple(row.planes.split())
+    letters = set("".join(names))
+    model: ColorModel = "yuv" if "u" in letters else "rgb" if "r" in letters else "gray"
     return ImageFormat(
         row.name,
         tuple(_plane(name, row) for name in names),
@@ -326,7 +333,7 @@ def _format(row: Row) -> ImageFormat:
         color_model=model,
         bit_depth=row.bits,
         bit_shift=row.shift,
-        aliases=tuple(dict.fromkeys(alias for alias in aliases if alias.lower() != own)),
+        aliases=_aliases(row),
         ffmpeg_name=row.ffmpeg,
         fourcc=None if row.drm is None else int.from_bytes(row.drm.ljust(4).encode(), "little"),
     )

@@ -125,7 +125,7 @@ class Region(NamedTuple):
 
 
 # With slots, whose attributes are read faster than a tuple's: see `CpuToOpenVINO`.
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Layout:
     """An array's layout in the terms of OpenVINO.
 

@@ -85,7 +85,7 @@ class Meaning(NamedTuple):
         return turn_of(frame) if self.upright else AS_IT_LIES
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Seen:
     """A frame that was looked at.
 

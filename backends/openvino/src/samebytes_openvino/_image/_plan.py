@@ -28,7 +28,7 @@ _KEPT = 8
 _MOST_KNOWN = 64
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Plan:
     """A compiled model for frames of one layout.
 
@@ -51,7 +51,7 @@ class Plan:
         return range(number * planes, (number + 1) * planes)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Known:
     """The plan for frames of one layout and meaning, found once for all of them.
 

@@ -26,10 +26,10 @@ import ctypes
 import weakref
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, c_int, c_uint64, c_void_p, py_object
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from ..._frozen import frozen
 from .handles import OwnedPointer, bindable
 from .untraced import UntracedCall
 
@@ -38,7 +38,7 @@ __all__ = ["Lender", "Loan", "sweep_loans"]
 _FEW = 256
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False, repr=False)
 class Lender:
     """The functions by which one C library holds the objects that it is lent.
 
