@@ -21,13 +21,14 @@ _TIMEOUT = "1800"
 
 def main() -> None:
     """Run the groups that were asked for."""
-    groups = ("edges", "elements", "rings", "demo", "end-to-end", "rgb")
+    groups = ("edges", "elements", "rings", "demo", "end-to-end", "rgb", "start")
     parser = argparse.ArgumentParser(prog="dev.py bench", description=__doc__)
     parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="edges: less exact, one size each; end-to-end, rgb: fewer and shorter passes",
+        help="edges: less exact, one size each; end-to-end, rgb: fewer and shorter passes; start: "
+        "fewer processes",
     )
     parser.add_argument("--json", action="store_true", help="edges: print JSON, for `dev.py costs`")
     parser.add_argument(
@@ -88,6 +89,11 @@ def main() -> None:
 
         if not end_to_end(options.quick):
             sys.exit("results differ that must be equal")
+    if "start" in chosen:
+        from .first_result import first_result_rows
+
+        rows = first_result_rows(options.quick)
+        print_rows("From the start of a process to the first result of a model", rows)
     if "rgb" in chosen:
         from .rgb_passes import rgb_passes
 
