@@ -234,6 +234,7 @@ class Worker:
                 return self._failure(error), None
         del call
         if isinstance(said, BaseException):
+            self._says.put(said)  # nothing else answers the calls that were on their way
             return self._failure(said), None
         return given, new or None
 

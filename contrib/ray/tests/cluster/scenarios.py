@@ -299,6 +299,14 @@ def an_element_that_raises() -> None:
     assert diary.read_text() == "True"
 
 
+def an_actor_reports_after_its_element_raised() -> None:
+    """Also where the next frames were under way to it."""
+    out = sbr.Pipeline(Pictures(), Raises(5, folder() / "diary")).start(in_flight=4)
+    with pytest.raises(ElementError, match="no such picture"):
+        list(out)
+    assert out.statistics().of("Raises").frames_out == 5
+
+
 def what_is_secret_is_shown_nowhere() -> None:
     address = "rtsp://me:" + "s3cr" + "et@camera"
 
