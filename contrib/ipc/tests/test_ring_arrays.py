@@ -341,3 +341,21 @@ def test_who_waits_to_join_gets_the_next_frame_of_a_slow_writer(address: str) ->
             del frame
     reading.join(20)
     assert got == [2, 3]
+
+
+def test_frames_that_are_not_sent_leave_nothing_in_their_slots() -> None:
+    with ring(0, slots=2) as (writer,):
+        for _ in range(20):
+            assert len(writer.acquire(target="cpu")) == 1
+        assert max(len(slot.users) for slot in writer._pool.own) <= 2
+
+
+def test_a_closed_tensor_is_not_sent() -> None:
+    """Its slot may be another one's."""
+    with RingWriter(shape=(4,), slots=2, memory="memfd", timeout=0) as writer:
+        tensor, others = writer.acquire(target="cpu"), [writer.acquire(target="cpu")]
+        tensor.close()
+        others.append(writer.acquire())
+        with pytest.raises(ClosedError, match="this tensor was closed"):
+            writer.send(tensor)
+        assert writer.statistics.accepted == 0

@@ -22,12 +22,14 @@ from typing import Any
 import pytest
 
 import samebytes
-from samebytes.errors import ClosedError
+from samebytes.errors import BusyError, ClosedError
 from samebytes_ipc import RingReader, RingRefusedError, RingTimeoutError, RingWriter
 from samebytes_ipc._ring import connection, remote_reader
 from samebytes_ipc._ring import reader as reader_module
-from samebytes_ipc._ring.packets import pack_done, pack_leave
+from samebytes_ipc._ring.packets import pack_done, pack_frame, pack_leave
+from samebytes_ipc._ring.sending import Sender
 from samebytes_ipc._ring.server import Server
+from samebytes_ipc._ring.slots import Slot
 from samebytes_ipc._sockets import addresses, peers
 
 from .both_ends import (
@@ -234,6 +236,49 @@ def test_a_finalizer_serves_while_a_frame_is_sent() -> None:
             assert [value_of(reader.read()) for reader in readers] == [value, value]
         writer.wait_until_read()
         assert [r.done for r in writer.statistics.readers] == [10, 10]
+
+
+def test_a_finalizer_sends_nothing_while_a_frame_is_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Readers would get both under one number, or in the wrong order."""
+    with ring() as (writer, reader):
+        frame, other = writer.acquire(target="cpu"), writer.acquire()
+
+        def sends_another(*arguments: Any) -> bytes:
+            monkeypatch.undo()
+            with pytest.raises(BusyError, match="is being used"):
+                writer.send(other)
+            return pack_frame(*arguments)
+
+        monkeypatch.setattr(f"{Sender.__module__}.pack_frame", sends_another)
+        assert [writer.send(frame), writer.send(other)] == [1, 2]
+        assert reader.read() is not None
+        assert reader.read() is not None
+        assert writer.statistics.accepted == 2
+
+
+@pytest.mark.parametrize("target", ["dma", "cpu"])
+def test_a_finalizer_gets_no_slot_that_is_being_taken(
+    target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ring(0, slots=4) as (writer,):
+        free, taken = Slot.free, list[BusyError]()
+        assert isinstance(free, property)
+
+        def takes_one(slot: Slot) -> bool:
+            monkeypatch.undo()
+            for kind in ("dma", "cpu"):
+                with pytest.raises(BusyError, match="is being used") as caught:
+                    writer.acquire(target=kind)
+                taken.append(caught.value)
+            return slot.free
+
+        writer.send(writer.acquire(target="cpu"))  # and the next one is prepared
+        monkeypatch.setattr(Slot, "free", property(takes_one))
+        frames = [writer.acquire(target=target), writer.acquire(target=target)]
+        assert len(taken) == 2
+        assert sum(slot.used_here for slot in writer._pool.own) == len(frames)
 
 
 def test_a_slot_changes_its_memory_in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,17 +55,27 @@ class ArraySlots:
         with calls.lock:
             if calls.state != "open" or calls.interrupted or calls.server.behind:
                 return None
-            made, self._made = self._made, None
-            if made is not None and made[0].free and made[0].bytes is made[1]:
-                slot = made[0]
-                slot.given, slot.users = made[3:]
-                self._turn = slot.number + 1
-                return made[2]
+            if calls.busy:
+                calls.check_not_busy()
+            calls.busy = True
+            try:
+                made, self._made = self._made, None
+                if made is not None and made[0].free and made[0].bytes is made[1]:
+                    slot = made[0]
+                    slot.given, slot.users = made[3:]
+                    self._turn = slot.number + 1
+                    return made[2]
+            finally:
+                calls.busy = False
         with calls, calls.lock:
+            calls.check()
             calls.server.serve()
-            for other in (*self._own[self._turn :], *self._own[: self._turn]):
-                if other.free and self._is_mapped(other):
-                    return self._given(other)
+            return calls.alone(self._look)
+
+    def _look(self) -> Any:
+        for slot in (*self._own[self._turn :], *self._own[: self._turn]):
+            if slot.free and self._is_mapped(slot):
+                return self._given(slot)
         return None
 
     def over(self, slot: Slot) -> Any:
@@ -99,7 +109,7 @@ class ArraySlots:
     def _given(self, slot: Slot) -> Any:
         assert slot.bytes is not None
         _, _, item, slot.given, users = self._over(slot, slot.bytes)
-        slot.users = [*slot.users, *users]
+        slot.users = [*[user for user in slot.users if user() is not None], *users]
         self._turn = slot.number + 1
         return item
 

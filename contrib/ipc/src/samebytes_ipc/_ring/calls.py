@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from samebytes.errors import ClosedError
+from samebytes.errors import BusyError, ClosedError
 from samebytes.plugins import Lock
 
 from .server import Server
@@ -32,15 +32,17 @@ class Calls:
         server: its readers.
         state: "open", or what became of it.
         interrupted: calls must end.
+        busy: a slot is being chosen, or a frame accepted. A finalizer may come in the middle of it,
+            which the lock does not keep out, and must do neither.
     """
 
-    __slots__ = ("interrupted", "lock", "server", "state")
+    __slots__ = ("busy", "interrupted", "lock", "server", "state")
 
     def __init__(self, server: Server) -> None:
         self.lock = Lock()
         self.server = server
         self.state = "open"
-        self.interrupted = False
+        self.interrupted = self.busy = False
 
     def __enter__(self) -> None:
         pass
@@ -74,6 +76,28 @@ class Calls:
         """
         if self.state != "open":
             raise ClosedError(f"this ring was {self.state}")
+
+    def alone(self, do: Callable[[], T]) -> T:
+        """Call a function, with the lock, in the middle of which no other is called.
+
+        Raises:
+            BusyError: it would be.
+        """
+        self.check_not_busy()
+        self.busy = True
+        try:
+            return do()
+        finally:
+            self.busy = False
+
+    def check_not_busy(self) -> None:
+        """Refuse a finalizer or signal handler.
+
+        Raises:
+            BusyError: it has interrupted what must not be interrupted by its call.
+        """
+        if self.busy:
+            raise BusyError("this ring is being used by what this call has interrupted")
 
     def until(
         self, found: Callable[[], T | None], seconds: float, error: Callable[[], Exception]

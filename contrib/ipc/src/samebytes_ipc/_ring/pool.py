@@ -117,13 +117,20 @@ class Pool:
         buffer = buffer_of(item)
         assert buffer is not None
         memory = memory_of(buffer)
-        with self._calls, self._calls.lock:
+
+        def known() -> tuple[Slot, User] | None:
             for slot in self.adopted:
                 owner = None if slot.owner is None else slot.owner()
                 if owner is memory:
                     return slot, slot.use()
                 if slot.owner is not None and owner is None and slot.free:
                     slot.put(None)
+            return None
+
+        with self._calls, self._calls.lock:
+            found = self._calls.alone(known)
+        if found is not None:
+            return found
         checked = buffer_behind(buffer.dup(), "frame", False)
 
         def take(slot: Slot) -> None:
@@ -171,10 +178,12 @@ class Pool:
         """As `_until_free` of own slots, if one is known to be free: it is send() that serves."""
         with self._calls.lock:
             self._calls.check()
-            if not self._calls.server.behind:
-                for slot in self.own:
-                    if slot.free:
-                        return slot, slot.use()
+            return None if self._calls.server.behind else self._calls.alone(self._free_one)
+
+    def _free_one(self) -> tuple[Slot, User] | None:
+        for slot in self.own:
+            if slot.free:
+                return slot, slot.use()
         return None
 
     def _until_free(
@@ -204,7 +213,7 @@ class Pool:
             return free, user
 
         return self._calls.until(
-            found,
+            lambda: self._calls.alone(found),
             seconds,
             lambda: RingTimeoutError(
                 f"no slot of {len(slots)} is free, and none came back in {seconds:g} s: "

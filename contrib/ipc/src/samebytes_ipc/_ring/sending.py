@@ -51,13 +51,15 @@ class Sender:
             Its number.
 
         Raises:
-            ClosedError, MessageError, UnsupportedObjectError: as of RingWriter.send().
+            ClosedError, MessageError, UnsupportedObjectError, BusyError: as of RingWriter.send().
         """
         meta, layout = None, self._layouts.usual
         if isinstance(item, Frame):
             meta = item.meta
             if meta.info is not self._image:
                 layout = None
+        elif item.closed:
+            raise ClosedError("this tensor was closed")
         if layout is None:
             layout = self._layouts.of_slots(slot.buffer, meta)
         number = self._deliver(slot, layout, meta, copy, None)
@@ -74,7 +76,7 @@ class Sender:
             Its number.
 
         Raises:
-            ClosedError, MessageError, UnsupportedObjectError: as of RingWriter.send().
+            ClosedError, MessageError, UnsupportedObjectError, BusyError: as of RingWriter.send().
         """
         buffer = slot.buffer
         if buffer is None:  # another thread may be closing it just now
@@ -100,13 +102,19 @@ class Sender:
             with calls.lock:
                 if calls.state != "open" or calls.interrupted:
                     calls.check()
-                if time.monotonic() >= server.fresh_until:
-                    server.look_for_changes()
-                sequence = server.accepted + 1
-                packet = pack_frame(slot.number, layout.number, sequence, pts, base, body)
-                delivery = Delivery(sequence, packet, slot, layout, results, holds, server.over)
-                if not server.offer(delivery):
-                    self.unread += 1
+                if calls.busy:
+                    calls.check_not_busy()
+                calls.busy = True
+                try:
+                    if time.monotonic() >= server.fresh_until:
+                        server.look_for_changes()
+                    sequence = server.accepted + 1
+                    packet = pack_frame(slot.number, layout.number, sequence, pts, base, body)
+                    delivery = Delivery(sequence, packet, slot, layout, results, holds, server.over)
+                    if not server.offer(delivery):
+                        self.unread += 1
+                finally:
+                    calls.busy = False
         finally:
             if server.over:
                 calls.drop()

@@ -151,6 +151,8 @@ class RingWriter(Storage.Uncopied):
             UnsupportedObjectError: the ring was made without a layout.
             LayoutError: another target.
             ClosedError: it was closed or interrupted.
+            BusyError: a finalizer or signal handler calls this where acquire() or send() takes a
+                slot or accepts a frame.
         """
         if timeout is None and target == "cpu" and (item := self._arrays.take()) is not None:
             return item
@@ -192,7 +194,8 @@ class RingWriter(Storage.Uncopied):
                 Nothing was sent.
             UnsupportedObjectError: a frame of sound, or of a format that this process alone knows;
                 no tensor or frame of samebytes.
-            ClosedError: the ring was closed or interrupted.
+            ClosedError: the ring was closed or interrupted, or the item was closed.
+            BusyError: as of acquire(). Nothing was sent.
         """
         slot = self._arrays.slot_of(item)
         if slot is not None:
