@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,53 @@ def test_one_that_hangs_is_killed() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         copy("import time; time.sleep(600)", limit=0.2)
     assert copy("print('the next')")[1] == "the next\n"
+
+
+def test_the_next_gets_its_own_status_after_an_exception() -> None:
+    def stop(*_: object) -> None:
+        raise InterruptedError
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        with pytest.raises(InterruptedError):
+            copy(f"import os; os.kill({os.getpid()}, {signal.SIGUSR1:d})")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert copy("raise SystemExit(7)")[0] == 7
+
+
+def test_threads_get_their_own_statuses() -> None:
+    with ThreadPoolExecutor(4) as threads:
+        statuses = threads.map(lambda n: copy(f"raise SystemExit({n})")[0], range(12))
+    assert list(statuses) == list(range(12))
+
+
+def test_another_is_copied_where_one_was_killed() -> None:
+    with pytest.raises(RuntimeError, match="copied ended: -9"):
+        copy("import os; os.kill(os.getppid(), 9)")
+    assert copy("print('the next')")[1] == "the next\n"
+
+
+def test_a_large_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "ABC":
+        monkeypatch.setenv(f"LARGE_{name}", name * 100_000)
+    assert copy("import os; print(len(os.environ['LARGE_C']))")[1] == "100000\n"
+
+
+FORKS = """
+import os, sys
+from samebytes.testing import _forked
+
+_forked.run(["queue"], "builtins:exec", [""], 60)
+if not os.fork():
+    sys.stdin.read()
+    os._exit(0)
+"""
+
+
+def test_a_process_ends_while_one_that_it_forked_lives() -> None:
+    with subprocess.Popen([sys.executable, "-c", FORKS], stdin=subprocess.PIPE) as process:
+        assert process.wait(LIMIT_S) == 0
 
 
 def test_it_takes_ctrl_c_as_an_interpreter_that_starts_here_does() -> None:

@@ -19,13 +19,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import IO
+
+from .._core.owner.locks import Lock
 
 __all__ = ["run", "serve"]
 
 _START = "import sys; from samebytes.testing import _forked; _forked.serve(*sys.argv[1:])"
-_MESSAGE_BYTES = 1 << 17
+_MESSAGE_BYTES = 32
 # The beginnings of the variables that a process, or a library, reads where it starts; a copy gets
 # all others from who asks for it.
 _READ_AT_START = ("GLIBC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "PYTHON")
@@ -52,8 +54,26 @@ def run(
     Raises:
         subprocess.TimeoutExpired: it did not end in time.
     """
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        status = _server(tuple(modules)).run(function, arguments, (output, errors), timeout)
+    request = {
+        "function": function,
+        "arguments": [*arguments],
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),  # noqa: PTH109 - a string
+    }
+    with ExitStack() as stack:
+        asked, output, errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        # Not the message itself, which has a largest length; an environment has a greater one.
+        asked.write(json.dumps(request).encode())
+        asked.seek(0)
+        with _turns:
+            server = _server(tuple(modules))
+            try:
+                status = server.run((asked, output, errors), timeout)
+            except TimeoutError:
+                raise subprocess.TimeoutExpired(function, timeout) from None
+            finally:
+                if not server.is_idle:  # what it says next would be taken for another's answer
+                    _servers.pop(tuple(modules)).end()
         return status, _text(output), _text(errors)
 
 
@@ -62,6 +82,7 @@ class _Server:
 
     def __init__(self, modules: Sequence[str]) -> None:
         self.surroundings = _surroundings()
+        self.is_idle = True
         self._asking, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -70,28 +91,19 @@ class _Server:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
             )  # fmt: skip
 
-    def run(
-        self, function: str, arguments: Sequence[str], into: Sequence[IO[bytes]], timeout: float
-    ) -> int:
-        request = {
-            "function": function,
-            "arguments": [*arguments],
-            "environment": dict(os.environ),
-            "folder": os.getcwd(),  # noqa: PTH109 - a string
-        }
-        message = json.dumps(request).encode()
-        socket.send_fds(self._asking, [message], [file.fileno() for file in into])
-        pid = self._answer()
+    def run(self, files: Sequence[IO[bytes]], timeout: float) -> int:
         self._asking.settimeout(timeout)
+        self.is_idle = False
+        socket.send_fds(self._asking, [b"\0"], [file.fileno() for file in files])
+        pid = self._answer()
         try:
-            return self._answer()
-        except TimeoutError:
-            os.kill(pid, signal.SIGKILL)
-            self._asking.settimeout(None)
-            self._answer()
-            raise subprocess.TimeoutExpired(function, timeout) from None
-        finally:
-            self._asking.settimeout(None)
+            status = self._answer()
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            raise
+        self.is_idle = True
+        return status
 
     def _answer(self) -> int:
         answer = self._asking.recv(_MESSAGE_BYTES)
@@ -100,12 +112,14 @@ class _Server:
         return int(answer)
 
     def end(self) -> None:
-        """Let it go; it ends by itself when nobody can ask it any more."""
-        self._asking.close()
+        """End it. Closing the socket would not, where a process that was forked here has it too."""
+        self._process.kill()
         self._process.wait()
+        self._asking.close()
 
 
 _servers: dict[tuple[str, ...], _Server] = {}
+_turns = Lock()
 
 
 def _server(modules: tuple[str, ...]) -> _Server:
@@ -137,7 +151,7 @@ def serve(descriptor: str, *modules: str) -> None:
     interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=int(descriptor)) as asked:
         while True:
-            message, files, _, _ = socket.recv_fds(asked, _MESSAGE_BYTES, 2)
+            message, files, _, _ = socket.recv_fds(asked, _MESSAGE_BYTES, 3)
             if not message:
                 return
             pid = os.fork()
@@ -150,10 +164,11 @@ def serve(descriptor: str, *modules: str) -> None:
             with suppress(BrokenPipeError):  # nobody waits for it any more
                 asked.send(b"%d" % os.waitstatus_to_exitcode(status))
     signal.signal(signal.SIGINT, interrupted)
-    for number, file in enumerate(files, 1):
+    with os.fdopen(files[0], "rb") as text:
+        request = json.load(text)
+    for number, file in enumerate(files[1:], 1):
         os.dup2(file, number)
         os.close(file)
-    request = json.loads(message)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
