@@ -116,13 +116,17 @@ def test_arguments(kind: Any) -> None:
 
 
 def test_of_classes() -> None:
-    assert inspect.signature(Quick).parameters.keys() == inspect.signature(Usual).parameters.keys()
+    assert str(inspect.signature(Quick)) == str(inspect.signature(Usual))
     for quick, usual in zip(
         inspect.signature(Quick).parameters.values(),
         inspect.signature(Usual).parameters.values(),
         strict=True,
     ):
-        assert (quick.kind, quick.annotation) == (usual.kind, usual.annotation)
+        assert (quick.name, quick.kind, quick.annotation) == (
+            usual.name,
+            usual.kind,
+            usual.annotation,
+        )
         assert (quick.default is quick.empty) == (usual.default is usual.empty)
     assert [f.name for f in dataclasses.fields(Quick)] == [
         f.name for f in dataclasses.fields(Usual)

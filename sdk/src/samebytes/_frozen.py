@@ -109,6 +109,13 @@ def _getter(names: list[str]) -> Callable[[Any], Any]:
     return attrgetter(*names) if names else lambda _: ()
 
 
+class _Factory:
+    """The default of a parameter whose value is made for each instance, as signatures show it."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
 class _Init:
     """An `__init__` that is compiled when it is first asked for, and takes the place of this."""
 
@@ -123,16 +130,16 @@ class _Init:
 
 def _compile_init(cls: type[Any]) -> Any:
     """The `__init__` of a dataclass, which sets attributes that cannot be assigned to."""
-    known: dict[str, Any] = {"set_attribute": object.__setattr__, "MISSING": MISSING}
+    known: dict[str, Any] = {"set_attribute": object.__setattr__, "FACTORY": _Factory()}
     parameters, lines = ["self"], []
     keywords: list[str] = []
     for f in fields(cls):
         default, value = "", f.name
         if f.default_factory is not MISSING:
             known[f"make_{f.name}"] = f.default_factory
-            default = "=MISSING"
+            default = "=FACTORY"
             value = f"make_{f.name}()" + (
-                f" if {f.name} is MISSING else {f.name}" if f.init else ""
+                f" if {f.name} is FACTORY else {f.name}" if f.init else ""
             )
         elif f.default is not MISSING:
             known[f"default_{f.name}"] = f.default
