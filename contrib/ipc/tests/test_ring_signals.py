@@ -329,3 +329,27 @@ def test_what_an_interrupted_writer_leaves_makes_it_readable(
         assert select.select([writer.fileno()], [], [], 20)[0]
         writer.serve()
         assert writer.statistics.readers[0].held == 0
+
+
+def test_a_frame_is_for_all_readers_or_for_none() -> None:
+    """Wherever a handler raises while it is accepted."""
+    with ring(3) as (writer, *readers):
+
+        class Joined(list[Any]):
+            strikes = 1
+
+            def __iter__(self) -> Iterator[Any]:
+                for number, reader in enumerate(super().__iter__()):
+                    if number == 1 and self.strikes:
+                        self.strikes -= 1
+                        raise Stop
+                    yield reader
+
+        writer._server._joined = Joined(writer._server._joined)
+        with pytest.raises(Stop):
+            sent(writer, 1)
+        accepted = writer.statistics.accepted
+        assert [each.offered for each in writer.statistics.readers] == [accepted] * 3
+        sent(writer, 2)
+        values = [[value_of(frame) for frame in read_all(reader)] for reader in readers]
+        assert values[1:] == values[:1] * 2

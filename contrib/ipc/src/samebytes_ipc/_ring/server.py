@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import repeat
 
 from samebytes import Fd
 from samebytes.plugins import counted, deferred
@@ -197,25 +198,26 @@ class Server:
     def offer(self, delivery: Delivery) -> int:
         """Send a frame to all who take part; how many these are.
 
-        Each gets it, if not now, then in a later call. The exception of a signal handler may keep
-        it from some of them.
+        Each gets it, if not now, then in a later call.
 
         What readers give back costs more to take one by one than together. So after frames in free
         slots of the ring's own nobody looks at it, until a slot or a reader's share is wanted.
         Memory of others is awaited by whoever lent it.
         """
         self.behind = True  # until all is done
-        readers = self.joined() if self._uncounted else self._joined
-        number, slot = delivery.sequence, delivery.slot
-        # No call is made here but the step to the next reader: a signal handler's exception comes
-        # after those, and finds each reader with the frame or without it.
-        for reader in readers:
-            delivery.awaited += 1
-            slot.awaited += 1
-            reader.pending += (delivery,)
-            self.accepted = number
+        while True:
+            readers = self.joined() if self._uncounted else self._joined
+            slot, count = delivery.slot, len(readers)
+            notes = map(deque.append, [reader.pending for reader in readers], repeat(delivery))
+            if readers is self._joined:  # else a finalizer that serves saw somebody come or go
+                break
+        # One call is made here, of functions written in C: a signal handler's exception comes
+        # before or after all of it, and finds every reader with the frame or without it.
+        delivery.awaited = count
+        slot.awaited += count
+        self.accepted = delivery.sequence
+        any(notes)
         if not readers:
-            self.accepted = number
             delivery.free()
         most, behind = self._most if self._most_slots is None else 0, False
         for reader in readers:  # one of them may depart meanwhile: that makes another list
