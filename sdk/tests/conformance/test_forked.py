@@ -108,6 +108,11 @@ def test_another_is_copied_where_one_was_killed() -> None:
     assert copy("print('the next')")[1] == "the next\n"
 
 
+def test_one_that_cannot_be_copied() -> None:
+    with pytest.raises(RuntimeError, match="copied ended: 1"):
+        _forked.run(["not_there"], "builtins:exec", [""], LIMIT_S)
+
+
 def test_a_large_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "ABC":
         monkeypatch.setenv(f"LARGE_{name}", name * 100_000)

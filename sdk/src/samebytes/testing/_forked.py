@@ -71,6 +71,8 @@ def run(
                 status = server.run((asked, output, errors), timeout)
             except TimeoutError:
                 raise subprocess.TimeoutExpired(function, timeout) from None
+            except ConnectionError:
+                raise RuntimeError(f"the interpreter that is copied {server.ended()}") from None
             finally:
                 if not server.is_idle:  # what it says next would be taken for another's answer
                     _servers.pop(tuple(modules)).end()
@@ -108,8 +110,12 @@ class _Server:
     def _answer(self) -> int:
         answer = self._asking.recv(_MESSAGE_BYTES)
         if not answer:
-            raise RuntimeError(f"the interpreter that is copied ended: {self._process.wait()}")
+            raise ConnectionResetError
         return int(answer)
+
+    def ended(self) -> str:
+        """How it ended, where it does not answer any more."""
+        return f"ended: {self._process.wait()}"
 
     def end(self) -> None:
         """End it. Closing the socket would not, where a process that was forked here has it too."""
