@@ -114,7 +114,7 @@ class _Server:
         return int(answer)
 
     def ended(self) -> str:
-        """How it ended, where it does not answer any more."""
+        """Words for the end of one that does not answer any more."""
         return f"ended: {self._process.wait()}"
 
     def end(self) -> None:
