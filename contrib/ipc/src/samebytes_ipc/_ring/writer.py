@@ -48,7 +48,7 @@ class RingWriter(Storage.Uncopied):
                                       width=1920, height=1080) as ring:
             while True:
                 frame = ring.acquire(target="cpu")
-                frame.planes[0].native[...] = ...
+                frame.native[0][...] = ...
                 ring.send(frame)
 
     The slots are allocated once, when the layout is known: here, or with the first frame that is
