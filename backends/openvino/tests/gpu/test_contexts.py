@@ -181,6 +181,15 @@ def test_released_handles_are_found(cl: Any, cl_device: Any) -> None:
         ClContext.from_cl_context(handle)
 
 
+def test_objects_of_another_kind_are_found(cl: Any, cl_context: Any) -> None:
+    """The driver is asked: it may know a released object as well, if its memory is as it was."""
+    buffer = cl.Buffer(cl_context, cl.mem_flags.READ_WRITE, 64)
+    with pytest.raises(PropertyError, match=r"no cl_context is at .* something else"):
+        ClContext.from_cl_context(buffer.int_ptr)
+    with pytest.raises(PropertyError, match=r"no cl_command_queue is at .* something else"):
+        ClContext.from_queue(cl_context.int_ptr)
+
+
 def test_unknown_devices(core: Any) -> None:
     with pytest.raises(UnknownNameError):
         ClContext.default(core, "GPU.7")

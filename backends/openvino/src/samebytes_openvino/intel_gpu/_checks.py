@@ -13,11 +13,11 @@ but a region is smaller than its memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from samebytes import Context, Tensor, TensorInfo
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import NativeError, UnsupportedObjectError
 from samebytes.plugins import native_pointer
 
 from .._errors import ForeignMemoryError, PropertyError, RegionError
@@ -80,11 +80,29 @@ def check_on_opencl(params: Mapping[str, int | str], key: str) -> None:
 
 
 def check_object(handle: int, property_: str, what: str) -> None:
-    """Raise unless an OpenCL object is at that address."""
-    if not _opencl.is_object(handle):
+    """Raise unless an OpenCL object of that kind is at that address.
+
+    The driver is asked only of what looks like one, as anything else ends the process. It knows a
+    released object whose memory was not used again.
+    """
+    ask = _ASKS[what.partition(",")[0]]
+    try:
+        found = _opencl.is_object(handle)
+        if found:
+            ask(handle)
+    except NativeError:
+        found = False
+    if not found:
         raise PropertyError(
             property_, f"no {what} is at {handle:#x}: it was released, or this is something else"
         )
+
+
+_ASKS: dict[str, Callable[[int], object]] = {
+    "cl_context": _opencl.context_devices,
+    "cl_command_queue": _opencl.queue_context,
+    "cl_mem": _opencl.mem_type,
+}
 
 
 def is_image(mem: int) -> bool:
