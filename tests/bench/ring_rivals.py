@@ -350,7 +350,7 @@ def _starts() -> range:
 
 
 def _services(name: str) -> Any:
-    import iceoryx2  # type: ignore[import-not-found,unused-ignore]  # optional
+    import iceoryx2  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     iceoryx2.set_log_level(iceoryx2.LogLevel.Error)
     node = iceoryx2.NodeBuilder.new().create(iceoryx2.ServiceType.Ipc)
