@@ -160,6 +160,20 @@ def test_frames_that_come_again(victim: tuple[RingReader, socket.socket]) -> Non
     assert [value_of(f) for f in got] == [0, 0]
 
 
+def test_more_frames_than_a_reader_may_have(victim: tuple[RingReader, socket.socket]) -> None:
+    """One that keeps them all would have more than it can say when it leaves."""
+    reader, theirs = victim
+    slot(theirs, memfd())
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    kept = []
+    for sequence in range(1, 129):
+        theirs.send(frame(sequence))
+        kept.append(reader.read())
+    theirs.send(frame(129))
+    with pytest.raises(MessageError, match="frame: 129 is one more than the 128 of a reader"):
+        reader.read()
+
+
 def test_a_slot_that_is_replaced_while_a_frame_uses_it(
     victim: tuple[RingReader, socket.socket],
 ) -> None:

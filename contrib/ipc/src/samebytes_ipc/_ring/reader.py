@@ -291,6 +291,8 @@ class RingReader(Storage.Uncopied):
         slot, layout, sequence, pts, base, body = unpack_frame(inbox.room, nbytes)
         if sequence <= before:
             raise MessageError("frame.sequence", f"{sequence} comes after {before}")
+        if len(connection.uses) >= MAX_SLOTS:
+            raise MessageError("frame", f"{sequence} is one more than the {MAX_SLOTS} of a reader")
         frame, use = connection.received.frame(slot, layout, pts, base, body, inbox.fds)
         # No call is made from here on: a signal handler's exception comes after those.
         if connection.ended:  # a finalizer has closed this reader
