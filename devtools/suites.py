@@ -23,7 +23,6 @@ from devtools.workspace import (
     CommandError,
     Distribution,
     must,
-    run,
 )
 
 # Tests use them together only: alone, a distribution has what its users have.
@@ -79,15 +78,14 @@ def alone(*, strict: bool) -> list[Result]:
     run, and nothing that takes long and is the same in any company. The tests together run it all.
 
     The wheels are built from the sdists, so a file that an sdist lacks shows here. Both are checked
-    as they would be before they are published. What the wheels require of others is linked from
-    .venv: the set-up has shown that the index has it.
+    as they would be before they are published.
     """
     with tempfile.TemporaryDirectory(prefix="samebytes-alone-") as folder:
         wheelhouse = Path(folder, "wheelhouse")
         build_all(wheelhouse, [d for d in DISTRIBUTIONS if not why_left_out(d.name)])
         results = [audited(wheelhouse, strict=strict)]
-        # Where pip is asked, it waits for the network: meanwhile the tests before run. Not more
-        # than two venvs are there at a time, as they can be large.
+        # Half of its time pip waits for the network: meanwhile the tests before run. Not more than
+        # two venvs are there at a time, as some are large.
         ended: list[Future[Result]] = []
         with ThreadPoolExecutor(1) as testing:
             for d in DISTRIBUTIONS:
@@ -119,10 +117,7 @@ def _alone(
     limits = [text for d in installed for text in _limits(d)]
     try:
         create_venv(place / "venv", with_pip=False)
-        linked = not run([PYTHON, "-m", "devtools.linked", place / "venv", *wheels])
-        # What .venv cannot give comes from the index.
-        by_pip = ["--no-index", "--no-deps"] if linked else limits
-        must([*pip.into(python), "--quiet", *by_pip, *wheels])
+        must([*pip.into(python), "--quiet", *limits, *wheels])
     except CommandError as error:
         failed = Result(name, False, str(error))
         return lambda: failed

@@ -21,13 +21,10 @@ class Machine:
         self.most = self.tested = 0
         self.installed: dict[str, list[str]] = {}
         self.fails = ""
-        self.unlinked = 0
-        self.options: dict[str, set[str]] = {}
         monkeypatch.setattr(suites, "why_left_out", lambda _: "")
         monkeypatch.setattr(suites, "build_all", self.build)
         monkeypatch.setattr(suites, "audited", lambda *_, **__: Result("packages", True, ""))
         monkeypatch.setattr(suites, "create_venv", self.create)
-        monkeypatch.setattr(suites, "run", lambda _: self.unlinked)
         monkeypatch.setattr(suites, "must", self.install)
         monkeypatch.setattr(suites, "pytest_run", self.test)
 
@@ -44,7 +41,6 @@ class Machine:
     def install(self, command: Sequence[str | Path]) -> None:
         (venv,) = (venv for venv in self.venvs if any(venv in Path(w).parents for w in command))
         name = venv.parent.name
-        self.options[name] = {"--no-index", "--no-deps"} & {str(word) for word in command}
         self.installed[name] = [Path(word).name for word in command if ".whl" in str(word)]
         if name == self.fails:
             raise CommandError("no network")
@@ -86,11 +82,3 @@ def test_only_tests_on_the_software_gpu_get_its_libraries(machine: Machine) -> N
         found = [w for w in machine.installed[d.name] if w.startswith("samebytes_softdevices-")]
         assert all(w.endswith(".whl[gpu]") == ("gpu" in d.devices) for w in found), d.name
     assert any("softdevices" in word for word in machine.installed["samebytes-vaapi"])
-
-
-@pytest.mark.parametrize("unlinked", [0, 1])
-def test_the_index_is_asked_for_what_cannot_be_linked(machine: Machine, unlinked: int) -> None:
-    machine.unlinked = unlinked
-    suites.alone(strict=True)
-    options = set[str]() if unlinked else {"--no-index", "--no-deps"}
-    assert machine.options == {d.name: options for d in DISTRIBUTIONS}
