@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .layouts import Places, SlotLayout
+from .layouts import Places, SlotLayout, arrays_at
 from .slots import Slot
 
 if TYPE_CHECKING:
@@ -132,7 +132,6 @@ class ArraySlots:
     def _over(self, slot: Slot, bytes_: memoryview) -> _Made:
         assert self._slot_layout is not None
         memory: np.ndarray[Any, Any] = np.frombuffer(bytes_, np.uint8)
-        arrays = [np.ndarray(s, d, memory, at, strides) for s, d, at, strides in self._places]
-        item = self._slot_layout.item_of(memory, arrays)
+        item = self._slot_layout.item_of(memory, arrays_at(memory, self._places))
         use = weakref.ref(memory, self._calls.server.dropped)
         return slot, bytes_, item, weakref.ref(item), [use]

@@ -68,7 +68,7 @@ class Delivery:
         # No call is made here: a signal handler's exception comes after those.
         self.awaited -= 1
         self.slot.awaited -= 1
-        if not self.awaited and self.holds is not None:
+        if not self.awaited:
             self.free()
 
     def free(self) -> None:

@@ -71,10 +71,10 @@ def meta_of(item: Any) -> FrameMeta | None:
 
 def set_readonly(item: Any) -> None:
     """Mark an item that readers have as read-only; the caller must end mappings for writing."""
-    item.readonly = True
     if isinstance(item, Frame):
-        for plane in item.planes:
-            plane.readonly = True
+        item.end_writing()
+    else:
+        item.readonly = True
 
 
 def set_arrays_readonly(item: Any) -> None:

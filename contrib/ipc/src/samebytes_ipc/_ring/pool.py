@@ -175,7 +175,7 @@ class Pool:
             slot.put(None)
 
     def _known_free(self) -> tuple[Slot, User] | None:
-        """As `_until_free` of own slots, if one is known to be free: it is send() that serves."""
+        """As `_until_free` of own slots, if one is known to be free without a look at readers."""
         with self._calls.lock:
             self._calls.check()
             return None if self._calls.server.behind else self._calls.alone(self._free_one)

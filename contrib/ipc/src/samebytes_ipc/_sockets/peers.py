@@ -11,8 +11,6 @@ import socket
 import struct
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import call
-from typing import Any
 
 from samebytes import Fd
 from samebytes.errors import UnsupportedObjectError
@@ -73,31 +71,19 @@ def greet(sock: socket.socket, packet: bytes, then: Callable[[], object] | None 
             then()
 
 
-def send_packet(
-    sock: socket.socket,
-    packet: bytes,
-    descriptors: Sequence[int] = (),
-    then: Sequence[Callable[[Any], object]] = (),
-    arguments: Sequence[object] = (),
-) -> bool:
+def send_packet(sock: socket.socket, packet: bytes, descriptors: Sequence[int] = ()) -> bool:
     """Send a packet without waiting. Returns False if the socket's buffer is full.
 
     Args:
         sock: the socket.
         packet: its bytes.
         descriptors: go along.
-        then: functions written in C, which note that it was sent. No signal handler comes in
-            between, whose exception would have it sent twice, or forgotten.
-        arguments: one for each.
 
     Raises:
         OSError: the peer is gone.
     """
     try:
-        notes = [partial(note, what) for note, what in zip(then, arguments, strict=True)]
-        calls: list[Callable[[], object]] = [sender(sock, packet, descriptors), *notes]
-        # One call of C functions, as deferred() takes too long for each frame.
-        list(map(call, calls))
+        sender(sock, packet, descriptors)()
     except OSError as error:
         if finds_no_room(error):
             return False
