@@ -34,20 +34,20 @@ def table(results: Sequence[Result], seconds: float) -> str:
 
 
 def summary(report: Path, status: int) -> str:
-    """One line about the JUnit report of a pytest run that ended with `status`."""
+    """A line about the JUnit report of a pytest run that ended with `status`, and each failure."""
     if not report.exists():
         if status < 0:
-            name = Signals(-status).name
-            return f"pytest was ended by {name}: the stacks of its threads are in its output"
+            return f"pytest was ended by {Signals(-status).name}: its output has the stacks"
         return f"pytest ended with {status} without a report: its output says where it was"
     root = ET.parse(report).getroot()
-    suites = list(root.iter("testsuite"))
-    count = {
-        key: sum(int(suite.get(key, 0)) for suite in suites)
-        for key in ("tests", "failures", "errors", "skipped")
-    }
-    failed = count["failures"] + count["errors"]
-    passed = count["tests"] - failed - count["skipped"]
-    seconds = sum(float(suite.get("time", 0)) for suite in suites)
-    text = f"{passed} passed, {failed} failed, {count['skipped']} skipped"
-    return f"{text} in {seconds:.0f} s" if count["tests"] else "no tests were found"
+    cases = list(root.iter("testcase"))
+    skipped = len(root.findall(".//testcase/skipped"))
+    failed = [
+        f"        {case.get('classname')}::{case.get('name')}: {mark.get('message', '')[:300]!r}"
+        for case in cases
+        for mark in (*case.findall("failure"), *case.findall("error"))
+    ]
+    seconds = sum(float(suite.get("time", 0)) for suite in root.iter("testsuite"))
+    passed = len(cases) - len(failed) - skipped
+    text = f"{passed} passed, {len(failed)} failed, {skipped} skipped in {seconds:.0f} s"
+    return "\n".join([text, *failed[:20]]) if cases else "no tests were found"

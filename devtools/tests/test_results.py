@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of how a run of pytest becomes one line, and the lines a table."""
+"""Tests of what a run of pytest says in short, and of the table of that."""
 
 import subprocess
 import sys
@@ -43,9 +43,11 @@ def report_of(tmp_path: Path, tests: str) -> tuple[Path, int]:
     return report, answer.returncode
 
 
-def test_every_outcome_is_counted(tmp_path: Path) -> None:
-    text = summary(*report_of(tmp_path, TESTS))
+def test_every_outcome_is_counted_and_failures_are_named(tmp_path: Path) -> None:
+    text, bad, broken = summary(*report_of(tmp_path, TESTS)).splitlines()
     assert text.startswith("1 passed, 2 failed, 1 skipped in ")
+    assert bad.strip() == "test_it::test_bad: 'assert False'"
+    assert broken.strip().startswith("test_it::test_error: 'failed on setup with")
 
 
 def test_a_run_without_tests_says_so(tmp_path: Path) -> None:

@@ -8,16 +8,16 @@ import pytest
 from devtools.lab.machine import Ended, Size
 from devtools.lab.tests_in_lab import chosen, judged, marked_files
 
-JUNIT = (
-    '<testsuites><testsuite tests="{}" failures="{}" errors="0" skipped="0" time="2"/></testsuites>'
-)
+JUNIT = '<testsuites><testsuite time="2">{}</testsuite></testsuites>'
+GOOD = '<testcase classname="tests.test_it" name="test_good"/>'
+BAD = '<testcase classname="tests.test_it" name="test_bad"><failure message="1 != 2"/></testcase>'
 LINE = "4096\t0\t0\t1\tudmabuf\t{}\tcamera\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder as a good run of two tests leaves it."""
-    (tmp_path / "junit.xml").write_text(JUNIT.format(2, 0))
+    (tmp_path / "junit.xml").write_text(JUNIT.format(GOOD + GOOD))
     (tmp_path / "buffers-before").write_text(LINE.format(1))
     (tmp_path / "buffers-after").write_text(LINE.format(1))
     (tmp_path / "leftovers").write_text("")
@@ -35,13 +35,16 @@ def test_a_good_run(folder: Path) -> None:
 
 
 def test_failed_tests(folder: Path) -> None:
-    (folder / "junit.xml").write_text(JUNIT.format(2, 1))
+    (folder / "junit.xml").write_text(JUNIT.format(GOOD + BAD))
     result = judged(ended(folder, 1), Size())
-    assert (result.ok, result.summary) == (False, "1 passed, 1 failed, 0 skipped in 2 s")
+    assert not result.ok
+    first, second = result.summary.splitlines()
+    assert first == "1 passed, 1 failed, 0 skipped in 2 s"
+    assert second.strip() == "tests.test_it::test_bad: '1 != 2'"
 
 
 def test_no_tests_are_a_failure(folder: Path) -> None:
-    (folder / "junit.xml").write_text(JUNIT.format(0, 0))
+    (folder / "junit.xml").write_text(JUNIT.format(""))
     result = judged(ended(folder, int(pytest.ExitCode.NO_TESTS_COLLECTED)), Size())
     assert (result.ok, result.summary) == (False, "no tests were found")
 
