@@ -15,8 +15,10 @@ import hypothesis
 import pytest
 
 # Tests never time. A busy machine, or the first use of a framework, takes as long as it takes.
-hypothesis.settings.register_profile("no deadline", deadline=None)
-hypothesis.settings.load_profile("no deadline")
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("untimed")
 
 # `import openvino` reports each use to Google Analytics, from a child process, but not in CI, as it
 # knows it by this variable among others. Tests talk to this machine only. The others ("CI") would
