@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from ._core.edges.mapper import MemoryMapper
     from ._core.memory.frame import Frame
     from ._core.memory.info import TensorInfo
-    from ._core.memory.meta import FrameMeta, Region
+    from ._core.memory.meta import FrameMeta
     from ._core.memory.tensor import CpuTensor, Tensor
     from ._core.owner.handles import Fd
     from ._core.owner.storage import Storage
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ._dtypes import DType, dtype
     from ._plugins.listing import PluginInfo, installed_plugins
     from ._plugins.probe import probe
+    from ._region import Region
     from ._routing.route import Route, route
     from ._stats import Stats, reset_stats, stats
     from .errors import SamebytesError
@@ -124,7 +125,7 @@ _HOME = {
     "Frame": "._core.memory.frame",
     "TensorInfo": "._core.memory.info",
     "FrameMeta": "._core.memory.meta",
-    "Region": "._core.memory.meta",
+    "Region": "._region",
     "Tensor": "._core.memory.tensor",
     "Fd": "._core.owner.handles",
     "Storage": "._core.owner.storage",

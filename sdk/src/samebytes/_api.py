@@ -15,10 +15,6 @@ from ._core.memory.frame import Frame
 from ._core.memory.meta import say
 from ._core.memory.tensor import CpuTensor, Tensor
 from ._cpu.context import CpuContext, wrap_array, wrap_exported
-from ._cpu.frame import frame_of_arrays, given_parts
-from ._plugins import discovery
-from ._plugins.loading import load_class
-from ._routing import compiled, contexts
 from ._secrets import shown
 from .errors import LayoutError, UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
@@ -26,8 +22,7 @@ from .formats import AudioInfo, ImageFormat
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from ._core.edges.context import AnyContext
-    from ._plugins.tables import Tables
+    from ._core.edges.context import AnyContext, Level, Target
 
 __all__ = ["context", "frame", "refresh", "tensor", "wrap"]
 
@@ -37,9 +32,25 @@ Wrap = Callable[[Any], Any]
 class _Router:
     """Routing, and what else is built upon the core, as the core asks for it."""
 
-    derive = staticmethod(contexts.derive)
-    compile_route = staticmethod(compiled.compile_route)
-    forget_compiled = staticmethod(compiled.forget_compiled)
+    @staticmethod
+    def derive(parent: Context, node: str | type[Context]) -> Context:
+        from ._routing.contexts import derive  # deferred: needs the plugins
+
+        return derive(parent, node)
+
+    @staticmethod
+    def compile_route(
+        source: Context, level: Level, target: Target, access: str, copy: bool, item: Any = None
+    ) -> Wrap:
+        from ._routing.compiled import compile_route  # deferred: programs may only wrap
+
+        return compile_route(source, level, target, access, copy, item)
+
+    @staticmethod
+    def forget_compiled() -> None:
+        from ._routing.compiled import forget_compiled  # deferred: as above
+
+        forget_compiled()
 
     @staticmethod
     def crop(frame: Frame, x: int, y: int, width: int, height: int, fit: bool) -> Frame:
@@ -171,6 +182,8 @@ def _described(
     audio: AudioInfo | None,
 ) -> Frame:
     """A frame over arrays, as the arguments describe it."""
+    from ._cpu.frame import frame_of_arrays, given_parts  # deferred: decoders give others
+
     if audio is not None and format is not None:
         raise LayoutError("a frame is an image or sound: pass format= or audio=, not both")
     if format is None and not (width is None and height is None):
@@ -197,6 +210,8 @@ def _find_frame(native: Any) -> Wrap:
     if not isinstance(native, Sequence):
         level, make = _find_wrap(native)
     if level != "frame":
+        from ._cpu.frame import given_parts  # deferred: for the error alone
+
         for part in given_parts(native):
             if not isinstance(part, Tensor | Frame):
                 wrap(part)  # says so where it is not an array
@@ -231,7 +246,9 @@ def context(name: str | type[Context]) -> Context:
         UnknownNameError: no plugin declares it; the message says what to install.
         AmbiguousTargetError: it has several devices; the message lists them.
     """
-    return contexts.context(name)
+    from ._routing.contexts import context  # deferred: needs the plugins
+
+    return context(name)
 
 
 def refresh() -> None:
@@ -239,6 +256,11 @@ def refresh() -> None:
 
     Use it after installing a plugin into the running process. Objects that exist stay valid.
     """
+    # Deferred: few programs do this.
+    from ._converting import converting
+    from ._plugins import discovery
+    from ._routing import compiled, contexts
+
     discovery.forget()
     contexts.forget_recent()
     _frames.clear()
@@ -246,8 +268,6 @@ def refresh() -> None:
     for type_ in [t for t in _tensors if t is not np.ndarray]:
         del _tensors[type_]
     compiled.forget_compiled()
-    from ._converting import converting  # deferred: few programs convert
-
     converting.forget()
 
 
@@ -255,13 +275,16 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
     """Look the type up by the names of its classes, nearest first, then try the protocols."""
     if isinstance(native, Frame):
         raise UnsupportedObjectError("this is a samebytes.Frame already: use it, or its map()")
-    tables = discovery.tables()
+    from ._plugins.discovery import tables  # deferred: arrays need no plugins
+    from ._plugins.loading import load_class
+
+    found = tables()
     for cls in type(native).__mro__:
         name = f"{cls.__module__}.{cls.__qualname__}"
-        spec = tables.natives.get(name)
+        spec = found.natives.get(name)
         if spec is not None:
             base: type[Any] = Tensor if spec.level == "tensor" else Frame
-            make: Any = load_class(spec.wraps, tables.owner_of_native[name], base)
+            make: Any = load_class(spec.wraps, found.owner_of_native[name], base)
             (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
             return spec.level, make.wrap
     # Not which protocol, but that they are to be asked: which one works depends on the object.
@@ -297,31 +320,35 @@ def _wrap_undeclared(native: Any) -> Tensor:
         try:
             make = _protocols[int(native.__dlpack_device__()[0])]
         except Exception:  # no DLPack, a broken one, or a device that was not met before
-            make = _by_protocol(native, discovery.tables())
+            make = _by_protocol(native)
     else:
-        make = _by_protocol(native, discovery.tables())
+        make = _by_protocol(native)
     return make(native)  # type: ignore[no-any-return]
 
 
-def _by_protocol(native: Any, tables: Tables) -> Wrap:
+def _by_protocol(native: Any) -> Wrap:
     """The function that wraps an object whose type nobody declared, by the protocol it offers."""
+    from ._plugins.discovery import tables  # deferred: arrays need no plugins
+    from ._plugins.loading import load_class
+
+    found = tables()
     key: int | str | None = None
     try:
         key = int(native.__dlpack_device__()[0])
         if key == _exchange.DEVICE_CPU and not isinstance(native, np.ndarray):
             return wrap_exported
     except Exception:  # no DLPack, or a broken one: CpuTensor.wrap says what is wrong with it
-        key = next((k for k in tables.protocols if isinstance(k, str) and _has(native, k)), None)
+        key = next((k for k in found.protocols if isinstance(k, str) and _has(native, k)), None)
     if key is None:
         _check_object(native)
-    spec = None if key is None else tables.protocols.get(key)
+    spec = None if key is None else found.protocols.get(key)
     if key is None or spec is None:
         if key == _exchange.DEVICE_CPU:
             _protocols[_exchange.DEVICE_CPU] = CpuTensor.wrap
         return CpuTensor.wrap
     make = _protocols.get(key)
     if make is None:
-        make = _protocols[key] = load_class(spec.wraps, tables.owner_of_protocol[key], Tensor).wrap
+        make = _protocols[key] = load_class(spec.wraps, found.owner_of_protocol[key], Tensor).wrap
     return make
 
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from ._core.memory.frame import Frame
 from ._core.memory.info import TensorInfo
-from ._core.memory.meta import FrameMeta, Region
+from ._core.memory.meta import FrameMeta
 from ._core.memory.tensor import CpuTensor, Tensor
 from ._core.owner.storage import joint_owner
 from ._counting import count_copy
 from ._cpu.context import CPU
+from ._region import Region
 from .errors import MetadataError, SamebytesError, UnsupportedObjectError
 
 __all__ = ["Copied", "copied"]

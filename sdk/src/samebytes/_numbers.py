@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the numbers that callers pass: extents, strides, widths, descriptors.
+"""Check the numbers that callers pass, extents, strides, widths, descriptors; say a number.
 
 `operator.index` alone accepts True, and a width of True is a slip of the caller's. numpy's integers
 are accepted and become ints, so that two layouts of equal numbers are equal and print alike.
@@ -15,7 +15,7 @@ from typing import Any
 
 from samebytes.errors import LayoutError
 
-__all__ = ["MAX_AXES", "MAX_BYTES", "check_shape", "integer", "integers", "positive"]
+__all__ = ["MAX_AXES", "MAX_BYTES", "check_shape", "counted", "integer", "integers", "positive"]
 
 # NPY_MAXDIMS, numpy/ndarraytypes.h of numpy 2.
 MAX_AXES = 64
@@ -94,3 +94,13 @@ def check_shape(shape: Sequence[int], bits: int) -> None:
         raise LayoutError(f"shape {tuple(shape)} has a negative extent")
     if math.prod([n or 1 for n in shape]) * bits > MAX_BYTES * 8:
         raise LayoutError(f"shape {tuple(shape)} is larger than the address space")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 frame", "2 frames".
+
+    Args:
+        number: of them.
+        noun: what one of them is called; its plural ends in s.
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Hashable
 
 from ._core.owner.locks import Lock
-from ._seen.text import counted
+from ._numbers import counted
 
 __all__ = ["EVERY", "Seldom"]
 

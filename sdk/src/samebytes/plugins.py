@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     )
     from ._exchange import DeviceArray, check_dlpack_request
     from ._exchange._pointer_array import PointerArray
+    from ._numbers import counted
     from ._plugins.device_nodes import advice_to_open
     from ._plugins.distributions import Entry
     from ._plugins.hooks import hookimpl
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
         ProtocolSpec,
     )
     from ._secrets import without_secrets, without_secrets_in
-    from ._seen.text import counted
 
 __all__ = [
     "API",
@@ -153,7 +153,7 @@ _HOME = {
     "check_access": ".._core.edges.edge",
     "check_dlpack_request": ".._exchange",
     "count_copy": ".._counting",
-    "counted": ".._seen.text",
+    "counted": ".._numbers",
     "data_address": ".._core.native.pointers",
     "deferred": ".._core.owner.interrupts",
     "file_behind": ".._descriptors",

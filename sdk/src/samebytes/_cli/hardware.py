@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .._hardware.report import made_report
-from .._seen.text import counted
+from .._numbers import counted
 from .table import print_table
 
 __all__ = ["write_report"]

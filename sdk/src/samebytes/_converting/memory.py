@@ -11,7 +11,8 @@ from typing import Any
 from .._core.memory.frame import Frame
 from .._core.memory.meta import FrameMeta
 from .._core.owner.locks import Lock
-from .._cpu.context import CPU, allocate_pages, places_of_planes, planes_in
+from .._cpu.context import CPU
+from .._cpu.pages import allocate_pages, places_of_planes, planes_in
 from .._cpu.reused import ReusedFrames
 from ..formats import ImageInfo
 

@@ -13,7 +13,8 @@ from .._core.memory.frame import Frame
 from .._core.memory.info import TensorInfo
 from .._core.memory.tensor import Tensor
 from .._core.owner.storage import Storage
-from .context import CPU, allocate_pages, places_of_planes
+from .context import CPU
+from .pages import allocate_pages, places_of_planes
 
 __all__ = ["DenseCopy", "DenseFrameCopy"]
 

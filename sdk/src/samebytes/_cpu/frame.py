@@ -14,7 +14,7 @@ from .._core.memory.info import TensorInfo
 from .._core.memory.meta import FrameMeta
 from .._core.memory.tensor import CpuTensor, Tensor
 from .._core.owner.storage import joint_owner
-from .._seen.text import counted
+from .._numbers import counted
 from ..errors import LayoutError, UnsupportedObjectError
 from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
 from .context import CPU

@@ -11,7 +11,7 @@ import numpy as np
 
 from samebytes._core.native.arrays import pinned_array
 from samebytes._dtypes import DType, from_numpy
-from samebytes._seen.text import counted
+from samebytes._numbers import counted
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
 from ._extent import check_extent

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from .._core.edges.context import Context, Level
-from .._core.edges.mapper import not_writable
+from .._core.edges.edge import not_writable
 from .._core.memory.frame import Frame
 from .._plugins.discovery import tables
 from ..errors import (

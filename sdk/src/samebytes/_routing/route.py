@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from .._core.edges.context import Context, Level, Target
-from .._core.edges.edge import Access, check_access
-from .._core.edges.mapper import MemoryMapper, Refused, not_writable
+from .._core.edges.edge import Access, check_access, not_writable
+from .._core.edges.mapper import MemoryMapper, Refused
 from .._core.memory.frame import Frame
 from .._core.memory.tensor import Tensor
 from .._plugins.discovery import tables

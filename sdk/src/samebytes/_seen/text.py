@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text and as HTML, texts that a notebook shows as they are printed, numbers in words.
+"""Tables as text and as HTML, texts that a notebook shows as they are printed.
 
 `html` is imported when a notebook asks: no program should wait for it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-__all__ = ["Explanation", "counted", "preformatted", "table_as_html", "table_lines"]
+__all__ = ["Explanation", "preformatted", "table_as_html", "table_lines"]
 
 
 class Explanation(str):
@@ -18,16 +18,6 @@ class Explanation(str):
 
     def _repr_html_(self) -> str:
         return preformatted(self)
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things: "1 frame", "2 frames".
-
-    Args:
-        number: of them.
-        noun: what one of them is called; its plural ends in s.
-    """
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def preformatted(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .._core.owner.locks import Lock
 from .._log import logger
-from .._seen.text import counted
+from .._numbers import counted
 from .._seldom import Seldom
 from ..errors import ElementError
 from ._statistics import LOOK_AFTER

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
-from .._seen.text import counted
+from .._numbers import counted
 from ..errors import ParameterError
 from ._conversion import NOT_ONE, Choices, Range, check_range, converted, parsed, spelt
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NoReturn
 from .._core.memory.frame import Frame
 from .._core.owner.locks import Lock
 from .._core.owner.storage import Uncopyable
-from .._seen.text import Explanation, counted
+from .._numbers import counted
+from .._seen.text import Explanation
 from ..errors import ElementError
 from ._asynchronous import in_a_thread
 from ._current import CURRENT

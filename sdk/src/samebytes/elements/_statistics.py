@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.owner.locks import Lock
 from .._counting import moved_here
-from .._seen.text import counted, table_as_html
+from .._numbers import counted
+from .._seen.text import table_as_html
 from .._seldom import EVERY
 from ..errors import UnknownNameError
 from ._current import CURRENT

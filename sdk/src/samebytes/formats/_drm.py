@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import index
 
-from samebytes._seen.text import counted
+from samebytes._numbers import counted
 from samebytes.errors import LayoutError
 from samebytes.formats._image import ImageFormat
 from samebytes.formats._planes import PlaneFormat

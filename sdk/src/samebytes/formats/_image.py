@@ -9,8 +9,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from samebytes._frozen import frozen
-from samebytes._numbers import integer, positive
-from samebytes._seen.text import counted
+from samebytes._numbers import counted, integer, positive
 from samebytes.errors import LayoutError, UnknownNameError
 from samebytes.formats._planes import PlaneFormat, PlaneLayout, lay_out
 

@@ -7,7 +7,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from .._core.memory.meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta
+from .._region import Region
 from .._secrets import without_secrets
 from ..errors import MetadataError
 from ..formats import ImageInfo

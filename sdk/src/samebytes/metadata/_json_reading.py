@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.memory.meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta
 from .._numbers import check_shape
+from .._region import Region
 from ..errors import LayoutError, MetadataError
 from ..formats import ImageInfo
 from ._checks import optional_real, optional_whole, real, shown, text, texts, whole

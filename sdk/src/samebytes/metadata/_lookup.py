@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from .._core.memory.meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta
+from .._region import Region
 from ..errors import MetadataError
 from ..formats import ImageInfo
 from ._entry import Entry

@@ -12,9 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from .._core.memory.meta import FrameMeta, Region
-from .._numbers import integer
-from .._seen.text import counted
+from .._core.memory.meta import FrameMeta
+from .._numbers import counted, integer
+from .._region import Region
 from ..errors import MetadataError
 from ..formats import ImageInfo, sample_aspect_of
 from ._affine import AffineTransform

@@ -8,8 +8,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from .._core.memory.meta import FrameMeta, Region
+from .._core.memory.meta import FrameMeta
 from .._frozen import frozen
+from .._region import Region
 from ..errors import MetadataError, SamebytesError
 from ..formats import ImageInfo, duration_of
 from ._checks import optional_real, optional_whole, real, text, whole

@@ -28,7 +28,7 @@ from samebytes.elements import (
 from samebytes.errors import ClosedError, NegotiationError, PoolTimeoutError, SamebytesError
 from samebytes.metadata import SourceIdentifier, find
 
-from .._seen.text import counted
+from .._numbers import counted
 from ..elements._statistics import _KEPT
 from . import _element_frames as frames_
 from ._element_frames import FORMATS, Frames, Wants, address_in, patterns_of, picture, wrapped

@@ -8,7 +8,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any, Literal, get_args
 
 from ..._frozen import frozen
-from ...errors import NoRouteError, UnknownNameError
+from ...errors import AccessError, NoRouteError, UnknownNameError
 
 __all__ = [
     "ACCESS_MODES",
@@ -17,6 +17,7 @@ __all__ = [
     "Transfer",
     "check_access",
     "map_in_order",
+    "not_writable",
     "ordering",
     "ordering_queue",
 ]
@@ -43,6 +44,15 @@ def check_access(access: str) -> None:
     """
     if access not in ACCESS_MODES:
         raise UnknownNameError("access mode", str(access), ACCESS_MODES)
+
+
+def not_writable(item: Any, access: str) -> AccessError:
+    """The error for "w" or "rw" of a read-only object, with what its class advises."""
+    why = getattr(type(item), "readonly_advice", None) or (
+        f'it was mapped with access "r", or wrapped from read-only memory: map the original '
+        f'with "{access}"'
+    )
+    return AccessError(f'access "{access}" to a read-only {item.memory_type} object: {why}')
 
 
 class Transfer(enum.Enum):

@@ -9,13 +9,13 @@ from operator import is_
 from typing import Any, cast
 
 from ..._counting import count_copy
-from ...errors import AccessError, CopyRequiredError, NoRouteError
+from ...errors import CopyRequiredError, NoRouteError
 from ..memory.frame import Frame
 from ..memory.info import TensorInfo
 from ..memory.tensor import Tensor
 from ..owner.storage import JointStorage, Storage, joint_owner, owners_of_planes, parts_of
 from .context import Context, Level
-from .edge import Access, MapperSpec, Transfer, check_access
+from .edge import Access, MapperSpec, Transfer, check_access, not_writable
 
 __all__ = ["Fallback", "Gone", "MemoryMapper", "Refused", "hop_of", "parts_in"]
 
@@ -145,15 +145,6 @@ def _alive(ref: weakref.ref[Context]) -> Context:
     if context is None:
         raise Gone("a context of this route is gone: hold it while the route is used")
     return context
-
-
-def not_writable(item: Tensor | Frame, access: str) -> AccessError:
-    """The error for "w" or "rw" of a read-only object, with what its class advises."""
-    why = getattr(type(item), "readonly_advice", None) or (
-        f'it was mapped with access "r", or wrapped from read-only memory: map the original '
-        f'with "{access}"'
-    )
-    return AccessError(f'access "{access}" to a read-only {item.memory_type} object: {why}')
 
 
 def check_format(spec: MapperSpec, item: Frame) -> None:

@@ -12,12 +12,13 @@ from ...formats import AudioInfo, ImageFormat, ImageInfo
 from ..edges.edge import Access, map_in_order
 from ..owner.closing import Holder
 from ..owner.storage import JointStorage, Storage, owners_of_planes, parts_of
-from .meta import FrameMeta, Region
+from .meta import FrameMeta
 from .tensor import TensorT_co, TypedFrame
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from ..._region import Region
     from ..edges.context import Context, Target
     from .info import TensorInfo
     from .tensor import AnyFrame, CpuTensor

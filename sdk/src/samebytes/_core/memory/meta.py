@@ -8,49 +8,15 @@ from dataclasses import dataclass, field
 from numbers import Integral, Rational
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from ..._numbers import integer
 from ...errors import MetadataError
-from ...formats import AudioInfo, Colorimetry, ImageInfo
+from ...formats import AudioInfo, ImageInfo
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["FrameMeta", "FrameSays", "Region", "say"]
+    from ..._region import Region
 
-
-@dataclass(slots=True)
-class Region:
-    """A rectangle of interest in a frame.
-
-    Attributes:
-        x, y: its left and top edge, in pixels from those of the frame.
-        width, height: in pixels.
-        label: what it shows, such as the name of a class; "" if that is not known.
-        confidence: how sure the detector was, from 0 to 1, or None.
-        metadata: the user's own entries.
-
-    Raises:
-        LayoutError: x, y, width or height is not an int. Those of numpy become Python's.
-    """
-
-    x: int
-    y: int
-    width: int
-    height: int
-    label: str = ""
-    confidence: float | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in ("x", "y", "width", "height"):
-            value = getattr(self, name)
-            if type(value) is not int:
-                setattr(self, name, integer(value, f"{name} of a Region"))
-
-    @property
-    def box(self) -> tuple[int, int, int, int]:
-        """x, y, width and height: `frame.crop(*region.box)` is this part of the frame."""
-        return self.x, self.y, self.width, self.height
+__all__ = ["FrameMeta", "FrameSays", "say"]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -95,6 +61,8 @@ class FrameMeta:
         Raises:
             UnknownNameError: an entry about colours is not one of the names that it can be.
         """
+        from ...formats._color import Colorimetry  # not before a picture is converted
+
         said = Colorimetry.of(self.metadata)
         return said.color_range, said.color_matrix
 
