@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -67,7 +66,7 @@ def _lines(text: str, group: str) -> list[tuple[str, str, str]]:
 
 
 def _problem(point: str, module: str) -> str | None:
-    if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", module.strip()):
+    if all(map(str.isidentifier, module.strip().split("."))):
         return None
     return f"its entry point {point.strip()} = {module.strip()!r} does not name a module"
 

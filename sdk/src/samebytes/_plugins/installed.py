@@ -29,12 +29,17 @@ class Distribution(NamedTuple):
     """One that is installed.
 
     Attributes:
-        name: normalized; "" where its folder's name does not say it.
+        spelt: its name in some spelling; "" where its folder's name does not say it.
         read: gives the text of a file there; "" where there is none, or one that cannot be read.
     """
 
-    name: str
+    spelt: str
     read: Callable[[str], str]
+
+    @property
+    def name(self) -> str:
+        """Its name, normalized."""
+        return normalized(self.spelt)
 
     def fields(self) -> list[tuple[str, str]]:
         """The fields of its METADATA, with the names in small letters.
@@ -62,7 +67,7 @@ def installed_distributions() -> Iterator[Distribution]:
             stem, dot, kind = name.rpartition(".")
             if (dot and kind.lower() in ("dist-info", "egg-info")) or name == "EGG-INFO":
                 folder = os.path.join(place, name)  # noqa: PTH118 - as above
-                yield Distribution(normalized(stem.partition("-")[0]), _reader(folder))
+                yield Distribution(stem.partition("-")[0], _reader(folder))
     for finder in sys.meta_path:
         module = getattr(finder, "__module__", None) or ""
         if hasattr(finder, "find_distributions") and not module.startswith(
@@ -134,4 +139,4 @@ def _listed_elsewhere(finder: Any = None, **where: Any) -> Iterator[Distribution
             except Exception:  # unreadable, or not UTF-8
                 return ""
 
-        yield Distribution(normalized(one.name or ""), read)
+        yield Distribution(one.name or "", read)

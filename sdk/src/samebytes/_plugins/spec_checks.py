@@ -23,10 +23,8 @@ from .specs import (
 
 __all__ = ["problem_of_plugin", "problem_of_spec"]
 
-_REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 _NODE = re.compile(r"[A-Za-z]\w*(:\w+)?")
 _ELEMENT = re.compile(r"convert|[a-z][\w-]*(\.[a-z][\w-]*)+")  # the first is the core's
-_NATIVE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 
 
 def problem_of_plugin(plugin: Plugin) -> str | None:
@@ -57,7 +55,7 @@ def problem_of_spec(spec: Any) -> str | None:
 
 
 def _of_native(spec: NativeSpec) -> Iterator[str | None]:
-    if not (isinstance(spec.native, str) and _NATIVE.fullmatch(spec.native)):
+    if not (isinstance(spec.native, str) and "." in spec.native and _is_dotted(spec.native)):
         yield f'native {spec.native!r} is not the full name of a type, "module.Name"'
     yield _bad_reference("wraps", spec.wraps, "Class")
     yield _bad_level(spec.level)
@@ -129,9 +127,15 @@ def _of_mapper(spec: MapperSpec) -> Iterator[str | None]:
 
 
 def _bad_reference(field: str, text: object, what: str) -> str | None:
-    if isinstance(text, str) and _REFERENCE.fullmatch(text):
-        return None
+    if isinstance(text, str):
+        module, _, name = text.partition(":")
+        if _is_dotted(module) and name.isidentifier():
+            return None
     return f'{field} {text!r} is not "module:{what}"'
+
+
+def _is_dotted(name: str) -> bool:
+    return all(map(str.isidentifier, name.split(".")))
 
 
 def _bad_cost(cost: object, weight: object) -> str | None:

@@ -79,25 +79,25 @@ class Edge(NamedTuple):
     missing: str | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Tables:
     """Filled once by discovery, then only read."""
 
-    plugins: dict[str, PluginRecord] = field(default_factory=dict)
-    set_aside: list[PluginRecord] = field(default_factory=list)
-    natives: dict[str, NativeSpec] = field(default_factory=dict)
-    # By the DLPack device, or by the attribute.
-    protocols: dict[int | str, ProtocolSpec] = field(default_factory=dict)
-    contexts: dict[str, ContextSpec] = field(default_factory=dict)
-    elements: dict[str, ElementSpec] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
-    # By the name of their plugin.
-    converters: list[tuple[str, ConverterSpec]] = field(default_factory=list)
-    # Which plugin declared a node, or wraps with a class: for errors that name the culprit.
-    owner_of_node: dict[str, str] = field(default_factory=dict)
-    owner_of_native: dict[str, str] = field(default_factory=dict)
-    owner_of_protocol: dict[int | str, str] = field(default_factory=dict)
-    owner_of_element: dict[str, str] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.plugins: dict[str, PluginRecord] = {}
+        self.set_aside: list[PluginRecord] = []
+        self.natives: dict[str, NativeSpec] = {}
+        # By the DLPack device, or by the attribute.
+        self.protocols: dict[int | str, ProtocolSpec] = {}
+        self.contexts: dict[str, ContextSpec] = {}
+        self.elements: dict[str, ElementSpec] = {}
+        self.edges: list[Edge] = []
+        # By the name of their plugin.
+        self.converters: list[tuple[str, ConverterSpec]] = []
+        # Which plugin declared a node, or wraps with a class: for errors that name the culprit.
+        self.owner_of_node: dict[str, str] = {}
+        self.owner_of_native: dict[str, str] = {}
+        self.owner_of_protocol: dict[int | str, str] = {}
+        self.owner_of_element: dict[str, str] = {}
 
     def add(self, record: PluginRecord) -> None:
         """Enter a plugin's declarations, all of them or, on a conflict, none.

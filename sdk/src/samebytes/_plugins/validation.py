@@ -203,11 +203,13 @@ def _call(
     manager: pluggy.PluginManager, name: str, hook: str, kind: type[_Spec]
 ) -> tuple[_Spec, ...]:
     caller = getattr(manager.hook, hook)
+    if not caller.get_hookimpls():
+        return ()
     try:
         results = caller(**_arguments(caller))
     except (Exception, SystemExit) as error:  # a plugin must not end the user's program
         raise PluginLoadError(name, f"{hook}() raised {described(error)}") from error
-    if not results and caller.get_hookimpls():  # pluggy drops a None
+    if not results:  # pluggy drops a None
         raise PluginLoadError(name, f"{hook}() returned None, not a list")
     return tuple(spec for result in results for spec in _specs(result, name, hook, kind))
 
