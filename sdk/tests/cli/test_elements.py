@@ -14,6 +14,7 @@ import pytest
 
 import samebytes.elements as el
 from samebytes.__main__ import main
+from samebytes.errors import SamebytesError
 
 Capture = pytest.CaptureFixture[str]
 
@@ -37,11 +38,22 @@ def test_all_that_are_installed_and_none_is_imported(capsys: Capture) -> None:
 
 def test_one_with_its_parameters(capsys: Capture) -> None:
     text = shown(capsys, "convert")
-    assert text.startswith("convert: a Transform, samebytes.elements.Convert\n\nGives pictures")
+    assert text.startswith("convert: a Transform\n\nGives pictures")
     assert "\ntakes: image\ngives: image\n" in text
     assert "\nformat: a str; must be given\n    of the new frames" in text
     assert "\nwidth: an int or None, 1 to 32768; by default None\n" in text
     assert "\nmethod: 'linear' or 'area' or 'nearest' or 'cubic'; by default 'linear'\n" in text
+
+
+def test_a_class_is_named_where_programs_find_it(capsys: Capture) -> None:
+    for name in el.available():
+        try:
+            cls = el.element_class(name)
+        except SamebytesError:  # its framework is not installed
+            continue
+        package, _, public = (as_json(capsys, name)["class"] or "").rpartition(".")
+        assert not package or getattr(sys.modules[package], public) is cls
+    assert as_json(capsys, "json.sink")["class"] is None
 
 
 def test_one_as_json(capsys: Capture) -> None:

@@ -159,7 +159,7 @@ def test_a_module(
     ("name", "words"),
     [
         (":pipelin", "did you mean 'pipeline'"),
-        (":number", "is a int, neither a Pipeline nor a function that returns one"),
+        (":number", "is an object of int, neither a Pipeline nor a function that returns one"),
     ],
 )
 def test_other_things_than_pipelines(file: str, capsys: Capture, name: str, words: str) -> None:
@@ -176,9 +176,13 @@ def test_a_file_that_is_not_of_python(tmp_path: Path, capsys: Capture) -> None:
 
 def test_a_list_of_elements_is_not_a_pipeline_yet(file: str, capsys: Capture) -> None:
     path = Path(file)
-    path.write_text(path.read_text() + "\nelements = []\n")
+    path.write_text(path.read_text() + "\nelements = []\ndef listed(): return elements\n")
     assert main(["run", f"{file}:elements"]) == 1
     assert "put samebytes.elements.Pipeline(*elements) there" in capsys.readouterr().err
+    assert main(["run", f"{file}:listed"]) == 1
+    said = capsys.readouterr().err
+    assert "listed returns an object of list" in said
+    assert "return samebytes.elements.Pipeline(*elements) there" in said
 
 
 def test_a_function_that_asks_for_arguments(file: str, capsys: Capture) -> None:
@@ -280,9 +284,15 @@ def test_a_port_that_is_taken_is_named(file: str, capsys: Capture) -> None:
         port = server.getsockname()[1]
         assert main(["run", file, "--listen", str(port)]) == 1
     assert f"bind() of 127.0.0.1:{port} failed with " in capsys.readouterr().err
-    for wrong in ("port", "70000"):
-        assert main(["run", file, "--listen", wrong]) == 2
-    assert "a port is 0 to 65535" in capsys.readouterr().err
+    for wrong in ("port", "70000", "-1"):
+        assert main(["run", file, f"--listen={wrong}"]) == 2
+        assert f"'{wrong}' has no port: one is 0 to 65535" in capsys.readouterr().err
+
+
+def test_a_number_of_frames_that_is_none(file: str, capsys: Capture) -> None:
+    for wrong in ("many", "0", "1.5"):
+        assert main(["run", file, "--frames", wrong]) == 2
+        assert f"'{wrong}' is not a number of frames: it is 1 or more" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("default_signals")

@@ -405,12 +405,14 @@ def test_the_same_element_twice() -> None:
 def test_what_is_not_a_pipeline() -> None:
     for items, why in (
         ((), "begins with a source"),
-        ((add(),), "begins with a source, not 'add'"),
+        ((add(),), "begins with a source, not 'add'$"),
+        (([numbers(), add()],), "not 'add': the list is of sources, and elements follow it"),
         ((frames(1), numbers()), "sources come first"),
         ((frames(1), 3), "an element or a function"),
         ((frames(1), Collect), "Collect is a class: pass an element of it, Collect"),
         ((frames(1), []), "a branch without elements"),
-        (("in.mp4",), "a source or an iterable"),
+        (("in.mp4",), r'a source or an iterable .*create\("ffmpeg.source", name\) reads a video'),
+        ((frames(1), "opencv.draw"), r"an element or a function .*create\(name\) makes one"),
     ):
         with pytest.raises(UnsupportedObjectError, match=why):
             el.Pipeline(*items)

@@ -116,7 +116,7 @@ def test_wrap_cl_image(context: Any, image_of: Any, planes: Any) -> None:
     read = openvino.Tensor(openvino.Type.u8, openvino.Shape([1, 32, 32, 1]))
     tensor.native.copy_to(read)
     np.testing.assert_array_equal(read.data[0, :, :, 0], y)
-    with pytest.raises(NotHostVisibleError):
+    with pytest.raises(NotHostVisibleError, match=r"use tensor\.map\('cpu'\)$"):
         tensor.host_array()
 
 

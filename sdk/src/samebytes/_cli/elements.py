@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 import shutil
+import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +59,7 @@ def _described(cls: type[Element]) -> dict[str, Any]:
     kind = next((one for one in _KINDS if issubclass(cls, getattr(elements, one))), "Element")
     return {
         "name": cls.name,
-        "class": f"{cls.__module__.partition('._')[0]}.{cls.__qualname__}",
+        "class": _public(cls),
         "kind": kind,
         "doc": inspect.getdoc(cls) or "",
         "takes": None if kind == "Source" else _patterns(cls.takes),
@@ -67,6 +68,13 @@ def _described(cls: type[Element]) -> dict[str, Any]:
         "one_stream": bool(_said(cls.one_stream)),
         "parameters": [_parameter(one) for one in cls.declared_parameters().values()],
     }
+
+
+def _public(cls: type[Element]) -> str | None:
+    """The name under which programs import the class; None where `create` alone makes it."""
+    package = cls.__module__.partition("._")[0]
+    exported = getattr(sys.modules[package], cls.__name__, None) is cls
+    return f"{package}.{cls.__name__}" if exported else None
 
 
 def _patterns(declared: Any) -> list[str] | None:
@@ -118,7 +126,8 @@ def _filled(text: str, room: int, before: str = "") -> str:
 
 
 def _print(found: dict[str, Any]) -> None:
-    print(f"{found['name']}: a {found['kind']}, {found['class']}\n")
+    named = f", {found['class']}" if found["class"] else ""
+    print(f"{found['name']}: a {found['kind']}{named}\n")
     room = min(shutil.get_terminal_size((100, 0)).columns, 100)
     print(f"{_in_room(found['doc'], room)}\n")
     for word in ("takes", "gives"):

@@ -51,15 +51,17 @@ def pipeline_in(text: str) -> Pipeline:
             if isinstance(value, Pipeline) or getattr(value, "__module__", "") == module.__name__
         ]
         raise UnknownNameError("pipeline", name, known, f"(in {place})") from None
+    does, there = "is", f"put samebytes.elements.Pipeline(*{name})"
     if callable(found) and not isinstance(found, type):
         _check_parameters(text, found)
         with _named_lines():
             found = found()
+        does, there = "returns", "return samebytes.elements.Pipeline(*elements)"
     if not isinstance(found, Pipeline):
-        advice = f": put samebytes.elements.Pipeline(*{name}) there" if type(found) is list else ""
+        advice = f": {there} there" if type(found) is list else ""
         raise UnsupportedObjectError(
-            f"{text} is a {type(found).__name__}, neither a Pipeline nor a function that returns "
-            f"one{advice}"
+            f"{text} {does} an object of {type(found).__name__}, neither a Pipeline nor a function "
+            f"that returns one{advice}"
         )
     return found
 

@@ -144,13 +144,13 @@ def _leaves_on_sigterm() -> Iterator[None]:
 
 
 def _address(text: str) -> str:
-    if not 0 <= int(text.rpartition(":")[2]) < 65536:
-        raise argparse.ArgumentTypeError("a port is 0 to 65535")
+    port = text.rpartition(":")[2]
+    if not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} has no port: one is 0 to 65535")
     return text
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of frames: it is 1 or more")
+    return int(text)

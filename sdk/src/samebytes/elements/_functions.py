@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
+from os import PathLike
 from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from .._core.memory.frame import Frame
@@ -274,4 +275,8 @@ def element_of(thing: Any, *, first: bool) -> Element:
     if not first and callable(thing):
         return transform()(thing)()
     wanted = "a source or an iterable of frames" if first else "an element or a function of a frame"
-    raise UnsupportedObjectError(f"a pipeline needs {wanted} here, not {thing!r}")
+    advice = ""
+    if isinstance(thing, str | PathLike):
+        made = 'create("ffmpeg.source", name) reads a video' if first else "create(name) makes one"
+        advice = f": samebytes.elements.{made}"
+    raise UnsupportedObjectError(f"a pipeline needs {wanted} here, not {thing!r}{advice}")

@@ -128,12 +128,16 @@ class Graph:
         self._placed: set[int] = set()
         self.steps: list[Step] = []
         sources = items[0]
-        if not _are_several(sources):
+        several = _are_several(sources)
+        if not several:
             sources = [sources]
         self.sources = [self._step(one, None, 0, first=True) for one in sources]
         for step in self.sources:
             if not isinstance(step.element, Source):
-                raise UnsupportedObjectError(f"a pipeline begins with a source, not {step.name!r}")
+                advice = ": the list is of sources, and elements follow it" if several else ""
+                raise UnsupportedObjectError(
+                    f"a pipeline begins with a source, not {step.name!r}{advice}"
+                )
         # All sources have the same steps after them.
         root = Step(self.sources[0].element, "", None, 0)
         self.last = self._chain(items[1:], root, 0)

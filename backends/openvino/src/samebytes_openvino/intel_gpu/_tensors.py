@@ -172,7 +172,7 @@ class GpuTensor(RemoteTensor):
         if memory is None:
             raise NotHostVisibleError(
                 f"{self.params['SHARED_MEM_TYPE']} memory cannot be read by the CPU in place: use "
-                "tensor.map('cpu', copy=True)"
+                "tensor.map('cpu')"
             )
         return array_over(memory, self.info)
 
