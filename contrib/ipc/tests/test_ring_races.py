@@ -26,7 +26,7 @@ from samebytes.errors import BusyError, ClosedError
 from samebytes_ipc import RingReader, RingRefusedError, RingTimeoutError, RingWriter
 from samebytes_ipc._ring import connection, remote_reader
 from samebytes_ipc._ring import reader as reader_module
-from samebytes_ipc._ring.packets import pack_done, pack_frame, pack_leave
+from samebytes_ipc._ring.packets import pack_done, pack_frame, pack_leave, unpack_done
 from samebytes_ipc._ring.sending import Sender
 from samebytes_ipc._ring.server import Server
 from samebytes_ipc._ring.slots import Slot
@@ -236,6 +236,55 @@ def test_a_finalizer_serves_while_a_frame_is_sent() -> None:
             assert [value_of(reader.read()) for reader in readers] == [value, value]
         writer.wait_until_read()
         assert [r.done for r in writer.statistics.readers] == [10, 10]
+
+
+@pytest.mark.parametrize("name", ["unpack_join", "sender", "unpack_done", "unpack_leave"])
+def test_a_finalizer_serves_while_readers_are_served(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a reader has sent counts once, and each reader gets a frame once."""
+    real, refused = getattr(remote_reader, name), list[str]()
+
+    def serves(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        writer.serve()
+        for call in (writer.acquire, writer.wait_until_read):
+            with pytest.raises(BusyError, match="is being used"):
+                call(0)
+            refused.append(call.__name__)
+        return real(*arguments)
+
+    with ring(slots=6, when_full="drop-oldest") as (writer, reader):
+        monkeypatch.setattr(remote_reader, name, serves)
+        other = join(writer, timeout=20)
+        sent(writer, 1)
+        sent(writer, 2)
+        assert [value_of(reader.read()) for _ in range(2)] == [1, 2]
+        assert [value_of(other.read()) for _ in range(2)] == [1, 2]
+        writer.wait_until_read()
+        other.close()
+        writer.wait_for_readers(1)
+        assert len(refused) == 2
+        assert [(gone.reason, gone.statistics.done) for gone in writer.departures] == [("left", 2)]
+        assert [about.done for about in writer.statistics.readers] == [2]
+        assert all(slot.free for slot in writer._pool.own)
+
+
+def test_a_finalizer_closes_a_ring_that_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot wait until readers were sent everything: the call goes on after it."""
+    with ring(slots=2, timeout=None) as (writer, reader):
+        sent(writer, 1)
+
+        def closes(*arguments: Any) -> Any:
+            monkeypatch.undo()
+            writer.close()
+            return unpack_done(*arguments)
+
+        monkeypatch.setattr(remote_reader, "unpack_done", closes)
+        assert value_of(reader.read()) == 1
+        writer.serve()
+        with pytest.raises(ClosedError):
+            writer.serve()
 
 
 def test_a_finalizer_sends_nothing_while_a_frame_is_accepted(

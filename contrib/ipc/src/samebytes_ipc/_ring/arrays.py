@@ -69,7 +69,7 @@ class ArraySlots:
                 calls.busy = False
         with calls, calls.lock:
             calls.check()
-            calls.server.serve()
+            calls.alone(calls.server.serve)
             return calls.alone(self._look)
 
     def _look(self) -> Any:

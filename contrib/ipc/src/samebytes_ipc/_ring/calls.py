@@ -32,8 +32,8 @@ class Calls:
         server: its readers.
         state: "open", or what became of it.
         interrupted: calls must end.
-        busy: a slot is being chosen, or a frame accepted. A finalizer may come in the middle of it,
-            which the lock does not keep out, and must do neither.
+        busy: a slot is being chosen, a frame accepted, or readers are served. A finalizer may come
+            in the middle of it, which the lock does not keep out, and must do none of these.
     """
 
     __slots__ = ("busy", "interrupted", "lock", "server", "state")
@@ -111,6 +111,7 @@ class Calls:
 
         Raises:
             ClosedError: as of `check`.
+            BusyError: as of `alone`.
         """
         got = self._look_for(found)
         if got is not None:  # mostly: nothing else is made for it
@@ -135,5 +136,5 @@ class Calls:
     def _look_for(self, found: Callable[[], T | None]) -> T | None:
         with self, self.lock:
             self.check()
-            self.server.serve()
+            self.alone(self.server.serve)
             return found()

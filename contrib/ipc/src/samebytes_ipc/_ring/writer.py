@@ -12,7 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from samebytes import Frame, ImageFormat, Storage, Tensor
-from samebytes.errors import ClosedError, CopyRequiredError, LayoutError, UnsupportedObjectError
+from samebytes.errors import (
+    BusyError,
+    ClosedError,
+    CopyRequiredError,
+    LayoutError,
+    UnsupportedObjectError,
+)
 from samebytes.plugins import count_copy, counted, in_forked_child
 from samebytes_dma import DMAContext
 
@@ -151,8 +157,8 @@ class RingWriter(Storage.Uncopied):
             UnsupportedObjectError: the ring was made without a layout.
             LayoutError: another target.
             ClosedError: it was closed or interrupted.
-            BusyError: a finalizer or signal handler calls this where acquire() or send() takes a
-                slot or accepts a frame.
+            BusyError: a finalizer or signal handler calls this where the ring takes a slot, accepts
+                a frame or serves its readers.
         """
         if timeout is None and target == "cpu" and (item := self._arrays.take()) is not None:
             return item
@@ -260,7 +266,8 @@ class RingWriter(Storage.Uncopied):
         """Let readers join, take what they give back, and send what waits.
 
         Every other call does so too. This one is for programs that make none for a while, in a loop
-        of a thread of their own: where another thread waits in a call, that one does it.
+        of a thread of their own: where another thread waits in a call, that one does it, and
+        so does a call that a finalizer has interrupted.
 
         Args:
             timeout: seconds to wait for something to do; None for the ring's.
@@ -273,9 +280,10 @@ class RingWriter(Storage.Uncopied):
             self._server.poll(self._seconds(timeout))
         with self._calls, self._calls.lock:
             self._calls.check()
-            # Who waits would not be woken by what was taken here.
-            if not self._server.waiting:
-                self._server.serve()
+            # Who waits would not be woken by what was taken here. A call that this one, of a
+            # finalizer, has interrupted goes on with it.
+            if not (self._server.waiting or self._calls.busy):
+                self._calls.alone(self._server.serve)
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when serve() has something to do, for event loops.
@@ -299,6 +307,7 @@ class RingWriter(Storage.Uncopied):
             RingTimeoutError: they did not come in time.
             LayoutError: `readers` is not a number of readers.
             ClosedError: the ring was closed or interrupted.
+            BusyError: as of acquire().
         """
         if not is_whole(readers, 0, _MANY):
             raise LayoutError(f"readers={readers!r}: give how many to wait for")
@@ -328,6 +337,7 @@ class RingWriter(Storage.Uncopied):
         Raises:
             RingTimeoutError: they are not; `holders` says who has how many.
             ClosedError: the ring was closed or interrupted.
+            BusyError: as of acquire().
         """
 
         def found() -> bool | None:
@@ -408,7 +418,8 @@ class RingWriter(Storage.Uncopied):
         with self._calls, self._calls.lock:
             if self._calls.state == "open":
                 self._server.finish()  # whoever joined now would get the end, and nothing else
-        with suppress(RingTimeoutError, ClosedError):
+        # A finalizer cannot wait for the call that it has interrupted.
+        with suppress(RingTimeoutError, ClosedError, BusyError):
             self._calls.until(self._is_settled, seconds, lambda: RingTimeoutError("not settled"))
         with self._calls, self._calls.lock:
             if self._calls.state == "open":
