@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import select
 import subprocess
 from collections.abc import Callable
 
@@ -13,7 +14,7 @@ import pytest
 
 import samebytes
 from samebytes.errors import NativeError
-from samebytes_ipc import RingWriter
+from samebytes_ipc import RingTimeoutError, RingWriter
 
 from .both_ends import join, ring, said, same_descriptors, sent, value_of, writer_at
 
@@ -36,6 +37,25 @@ def test_much_metadata_for_a_peer_that_does_not_read() -> None:
             got = reader.read()
             assert (got.pts, len(got.metadata["text"])) == (number, 12)
             writer.serve()
+
+
+def test_room_in_a_socket_makes_the_ring_readable() -> None:
+    """A program that waits for fileno() alone sends what had no room, and then sleeps."""
+    with ring(slots=8) as (writer, reader):
+        for _ in range(8):
+            frame = writer.acquire()
+            frame.metadata["text"] = ["x" * 4000] * 12
+            writer.send(frame)
+        del frame
+        kept = list[object]()
+        while len(kept) < 8:
+            try:
+                kept.append(reader.read(0))
+            except RingTimeoutError:
+                assert select.select([writer.fileno()], [], [], 20)[0]
+                writer.serve()
+        writer.serve()
+        assert not select.select([writer.fileno()], [], [], 0)[0]
 
 
 def kernel_guards() -> bool:

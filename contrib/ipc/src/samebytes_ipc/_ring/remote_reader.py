@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import time
 from collections import deque
@@ -65,6 +66,8 @@ class RemoteReader:
         since: when it connected, as of time.monotonic().
         pending: accepted frames that it was not sent, the oldest first.
         held: those that it was sent and has not given back, by sequence.
+        full: its socket had no room for the frame that comes next.
+        room_awaited: the ring waits for that room.
         packets: what was received, until what it says is done. While there is any, its socket need
             not be readable.
     """
@@ -79,6 +82,7 @@ class RemoteReader:
         "_send_packet",
         "_slots",
         "finished",
+        "full",
         "held",
         "joined",
         "leaving",
@@ -86,6 +90,7 @@ class RemoteReader:
         "pending",
         "pidfd",
         "process",
+        "room_awaited",
         "since",
         "sock",
     )  # fmt: skip
@@ -95,7 +100,7 @@ class RemoteReader:
         self.process = 0
         self.pidfd: Fd | None = None
         self.joined = False
-        self.leaving = self.finished = False
+        self.leaving = self.finished = self.full = self.room_awaited = False
         self.since = time.monotonic()
         self.pending: deque[Delivery] = deque()
         self.held: dict[int, Delivery] = {}
@@ -224,9 +229,14 @@ class RemoteReader:
             OSError: it is gone.
         """
         most = min(most, self._credits)
-        while self.pending and len(self.held) < most:
-            delivery = self.pending[0]
-            if not may_have(delivery) or not self._send(delivery):
+        self.full = False
+        while self.pending and len(self.held) < most and may_have(self.pending[0]):
+            try:
+                self._send(self.pending[0])
+            except OSError as error:
+                if not finds_no_room(error):
+                    raise
+                self.full = error.errno == errno.EAGAIN
                 return
 
     def send_at_once(self, delivery: Delivery, most: int) -> bool:
@@ -261,16 +271,14 @@ class RemoteReader:
             return False
         return True
 
-    def _send(self, delivery: Delivery) -> bool:
+    def _send(self, delivery: Delivery) -> None:
         slot, layout = delivery.slot, delivery.layout
         if self._slots[slot.number] != slot.version:
             assert slot.buffer is not None
-            if not send_packet(self.sock, pack_slot(slot.number), [slot.buffer.fileno()]):
-                return False
+            sender(self.sock, pack_slot(slot.number), [slot.buffer.fileno()])()
             self._slots[slot.number] = slot.version
         if self._layouts[layout.number] != layout.version:
-            if not send_packet(self.sock, layout.packet):
-                return False
+            sender(self.sock, layout.packet, ())()
             self._layouts[layout.number] = layout.version
         results = [buffer.fileno() for buffer in delivery.results]
         send = sender(self.sock, delivery.packet, results)
@@ -280,12 +288,9 @@ class RemoteReader:
         del self.pending[0]
         try:
             send()
-        except OSError as error:
+        except OSError:
             self._take_back(delivery)
-            if finds_no_room(error):
-                return False
             raise
-        return True
 
     def _take_back(self, delivery: Delivery) -> None:
         """It was noted as sent, and could not be: it waits again."""

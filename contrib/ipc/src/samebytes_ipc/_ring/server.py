@@ -177,7 +177,7 @@ class Server:
             elif (reader := self._by_number.get(number)) is not None:
                 self._look_at(reader, events)
         for each in self._readers.copy():
-            if each.pending:
+            if each.pending or each.room_awaited:
                 self._send_to(each)
             elif not each.joined and each.since < time.monotonic() - _UNJOINED_SECONDS:
                 self._depart(each, "did not join")
@@ -405,6 +405,12 @@ class Server:
             reader.send(self._most, self._may_have)
         except OSError as error:
             self._cannot_send(reader, error)
+            return
+        if reader.full or reader.room_awaited:
+            reader.room_awaited = True  # until the kernel knows better
+            events = select.EPOLLIN | (select.EPOLLOUT if reader.full else 0)
+            self._epoll.modify(reader.sock.fileno(), events)
+            reader.room_awaited = reader.full
 
     def _may_have(self, delivery: Delivery) -> bool:
         """True if the writer still has the slots that it needs after a frame is sent.
