@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -187,6 +188,13 @@ class RefusesAll(Alias):
         raise Refused("it never takes anything")
 
 
+class Raises(Alias):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        raise ZeroDivisionError
+
+
 class Copy(MemoryMapper):
     __slots__ = ()
 
@@ -205,6 +213,31 @@ class OwnedCopy(Copy):
     def connect(self, item: Any, access: str) -> Any:
         native, info, _ = super().connect(item, access)
         return native, info, Storage()
+
+
+class WrittenBack(Copy):
+    """A copy that is written back when it is published, and at its end."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        array = item.native
+        copied = array.copy() if access != "w" else np.zeros_like(array)
+        back = partial(np.copyto, array, copied)
+        address = copied.__array_interface__["data"][0]
+        storage = Storage(back, flush=back, address=address, nbytes=array.nbytes, keep=item.storage)
+        return np.asarray(storage).view(array.dtype).reshape(array.shape), None, storage
+
+
+class Discarding(Alias):
+    """Makes the contents undefined where every byte is to be written, as OpenCL does."""
+
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        if access == "w":
+            item.native[...] = 0
+        return super().connect(item, access)
 
 
 class Closing(Alias):

@@ -12,10 +12,22 @@ import numpy as np
 import pytest
 
 import samebytes as sb
+from samebytes import Transfer
 from samebytes.errors import AccessError, CopyRequiredError, NoRouteError, UnknownNameError
 
 from .conftest import Pages
-from .made_up import ALPHA, Alias, Copy, OnlyEven, RefusesAll, edge, install
+from .made_up import (
+    ALPHA,
+    Alias,
+    Copy,
+    Discarding,
+    OnlyEven,
+    Raises,
+    RefusesAll,
+    WrittenBack,
+    edge,
+    install,
+)
 
 pytestmark = pytest.mark.usefixtures("made_up")
 
@@ -84,6 +96,29 @@ def test_asking_for_a_route_keeps_nothing_alive(
         assert pages.released == 1
     finally:
         gc.enable()
+
+
+def test_a_refused_mapping_writes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was mapped before an edge refused was written by nobody."""
+    to_alpha = edge("cpu", "alpha", WrittenBack, transfer=Transfer.COPY)
+    tensor = sb.tensor(np.ones((3, 2)))
+    for last, error in ((RefusesAll, NoRouteError), (Raises, ZeroDivisionError)):
+        install(monkeypatch, to_alpha, edge("alpha", "beta", last))
+        with pytest.raises(error):
+            tensor.map("beta", "w", copy=True)
+        assert (tensor.native == 1).all()
+    install(monkeypatch, to_alpha, edge("alpha", "beta", Alias))
+    tensor.map("beta", "w", copy=True).close()
+    assert not tensor.native.any()
+
+
+def test_asking_for_a_route_leaves_the_contents(monkeypatch: pytest.MonkeyPatch) -> None:
+    tensor = sb.tensor(np.ones((4, 2)))
+    install(monkeypatch, edge("cpu", "alpha", Discarding), edge("alpha", "beta", OnlyEven))
+    sb.route(tensor, "beta", access="w")
+    assert (tensor.native == 1).all()
+    tensor.map("beta", "w")
+    assert not tensor.native.any()
 
 
 def test_an_edge_that_copies_and_cannot_serve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from .._core.edges.edge import Access, Transfer
 from .._core.edges.mapper import Fallback, MemoryMapper, Refused, check_format, hop_of, parts_in
 from .._core.memory.frame import Frame
 from .._core.memory.tensor import Tensor
+from .._core.owner.storage import Storage
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from .._raising import without_frames
@@ -68,13 +69,19 @@ def route_function(
     )
 
     def run(source: Any) -> Any:
-        item, made = source, ()
+        item = source
+        made: tuple[Storage, ...] = ()
         try:
             for hop, is_copy, _ in hops:
                 item = hop(item)
                 # A copy needs nothing of what was mapped for it: that ends here.
                 made = item._made if is_copy else made + item._made
-        except (Refused, UnsupportedObjectError) as error:
+        except BaseException as error:
+            for storage in made:
+                if storage.release is storage.flush:
+                    storage.release = None  # it writes back, and nobody has written
+            if not isinstance(error, (Refused, UnsupportedObjectError)):
+                raise
             took, between = next((n, b) for n, (one, _, b) in enumerate(hops) if one is hop)
             answer = error if isinstance(error, Refused) else Refused(str(error))
             if answer is not error and not between:
@@ -103,8 +110,11 @@ def refusal(
 ) -> Refused | None:
     """The refusal of this object, if the route refuses it.
 
-    Found by mapping it as far as that takes no copy; the edge that copies is asked.
+    Found by mapping it as far as that takes no copy; the edge that copies is asked. Nobody writes,
+    so that the contents must stay: no mapping for "w" is begun where there is one for "rw".
     """
+    if access == "w" and all("rw" in hop.spec.access for hop in hops):
+        access = "rw"
     first = next((n for n, hop in enumerate(hops) if hop.spec.transfer is Transfer.COPY), len(hops))
     try:
         there = route_function(hops[:first], level, access)(item) if first else item
