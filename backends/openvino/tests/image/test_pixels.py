@@ -99,6 +99,8 @@ def test_the_matrix_is_the_one_that_the_frame_says(format_: str, said: str) -> N
     np.testing.assert_allclose(seen(frame), want, atol=TOLERANCE)
     stated = seen(frame, color_matrix="BT.601")
     np.testing.assert_allclose(stated, expected(frame, (40, 30)), atol=TOLERANCE)
+    frame.metadata["color_matrix"] = "bt2020nc"
+    np.testing.assert_allclose(seen(frame, color_matrix=said), want, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("said", ["ycgco", "ictcp", "bt2020c", "gbr"])

@@ -23,7 +23,7 @@ from samebytes.metadata import AffineTransform
 from .._core import check_device_name, default_core, read_model
 from .._image._letterbox import Align, Fit
 from .._image._model import ImageModel, PartsModel
-from .._image._pixels import components_of
+from .._image._pixels import ColorMatrix, components_of
 from .._image._request import ImageRequest, Quality, Resize
 from .._models._families import Family
 from .._models._reading import Reading
@@ -139,7 +139,7 @@ class OpenVINOInfer(Transform):
         Literal["limited", "full"] | None, Doc("None for what the frame says")
     ] = None
     color_matrix: Annotated[
-        Literal["BT.601", "BT.709", "BT.2020", "SMPTE 240M", "FCC"] | None,
+        ColorMatrix | None,
         Doc("how YUV becomes RGB; None for what the frame says, else BT.601"),
     ] = None
     upright: Annotated[

@@ -93,8 +93,8 @@ def image_model(
             frame.metadata["color_range"] says, as FFmpeg's frames do that are marked so (JPEG,
             "yuvj420p"); else limited for YUV and full for gray.
         color_matrix: of YUV: "BT.601", "BT.709" (most HD video), "BT.2020" (UHD), "SMPTE 240M" or
-            "FCC". By default what frame.metadata["color_matrix"] says, else "BT.601", as OpenVINO,
-            OpenCV and FFmpeg convert what does not say.
+            "FCC", or as frames say it: "bt709" ... By default what frame.metadata["color_matrix"]
+            says, else "BT.601", as OpenVINO, OpenCV and FFmpeg convert what does not say.
         config: properties of OpenVINO, for compiling.
         core: the openvino.Core to use; by default one of samebytes' own.
         batch: how many frames one inference takes (`ImageRequest.set_frames`). Each frame has

@@ -51,7 +51,10 @@ __all__ = [
 ]
 
 
-ColorMatrix = Literal["BT.601", "BT.709", "BT.2020", "SMPTE 240M", "FCC"]
+ColorMatrix = Literal[
+    "BT.601", "BT.709", "BT.2020", "SMPTE 240M", "FCC",
+    "bt470bg", "smpte170m", "bt709", "bt2020nc", "smpte240m", "fcc",
+]  # fmt: skip
 ColorRange = Literal["limited", "full"]
 
 NAMES: dict[str, ColorMatrix] = {

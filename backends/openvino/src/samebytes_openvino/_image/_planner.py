@@ -49,7 +49,15 @@ from ._letterbox import (
     transform_of,
 )
 from ._model_input import COLORS, Target, input_size_of, is_of_open_size, layout_of_input, read
-from ._pixels import MATRICES, RANGES, ColorMatrix, ColorRange, components_of, without_subsampling
+from ._pixels import (
+    MATRICES,
+    NAMES,
+    RANGES,
+    ColorMatrix,
+    ColorRange,
+    components_of,
+    without_subsampling,
+)
 from ._plan import Known, Plan, Plans, kind_of
 from ._request import Quality, Resize
 
@@ -278,6 +286,7 @@ def planner_for(
     Args:
         parts: the items of a batch are parts of one frame, not frames; `fit` is about them.
     """
+    color_matrix = color_matrix and NAMES.get(color_matrix, color_matrix)
     for what, value, known in (
         ("colour order", color, COLORS),
         ("colour range", color_range or "full", RANGES),
