@@ -25,7 +25,6 @@ from ._meaning import (
 )
 from ._pixel_formats import image_format_named
 from ._pyav import channel_count, frame_address, time_base_of
-from ._side_data import side_data_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +116,8 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
 
 
 def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
+    from ._side_data import side_data_of  # not before metadata are read
+
     address = frame_address(native)
     is_image = isinstance(native, VideoFrame)
     known = {name: getattr(native, name) for name in (_OF_IMAGES if is_image else _OF_SOUND)}

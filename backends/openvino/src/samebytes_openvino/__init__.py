@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from ._image._request import ImageRequest
     from ._image._yuv import yuv_inputs
     from ._remote._shared_queue import HostBlockingWarning
-    from ._request._binding import Binding
     from ._request._compiled import CompiledModel, compile_model, export_model, import_model
     from ._request._outputs import OutputFrame
     from ._request._ports import Port
     from ._request._queue import InferQueue
+    from ._request._report import Binding
     from ._request._request import InferRequest
 
 __version__ = "0.1.0"
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "Binding": "._request._binding",
+    "Binding": "._request._report",
     "CompiledModel": "._request._compiled",
     "HostBlockingWarning": "._remote._shared_queue",
     "ImageModel": "._image._model",

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -452,3 +454,22 @@ def test_public_names() -> None:
     for name in ("ImageModel", "ImageRequest", "image_model", "take_whole_rows"):
         assert name in samebytes_openvino.__all__
         assert getattr(samebytes_openvino, name).__name__ == name
+
+
+def test_on_the_cpu_nothing_is_imported_that_devices_and_reports_need() -> None:
+    code = """
+import sys
+import numpy, openvino, samebytes
+from openvino import opset13 as ops
+import samebytes_openvino
+image = ops.parameter([1, 3, 30, 40], numpy.float32)
+model = openvino.Model([ops.relu(image)], [image])
+frame = samebytes.frame(numpy.zeros((30, 40, 3), "u1"), format="BGR")
+samebytes_openvino.image_model(model, frame).infer(frame)[0].host_array()
+unneeded = ("_image._explain", "_probe", "_remote._conversions", "_remote._placement_rules",
+            "_remote._shared_queue", "_request._queue", "_request._report")
+assert "samebytes_openvino._request._request" in sys.modules
+print([name for name in unneeded if f"samebytes_openvino.{name}" in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -20,7 +20,6 @@ from samebytes.errors import (
     UnsupportedObjectError,
 )
 
-from .._request._binding import Binding
 from .._request._outputs import WHOLE, OutputFrame, placed
 from .._request._request import InferRequest
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from samebytes.metadata import AffineTransform
 
+    from .._request._report import Binding
     from ._frames import Seen
     from ._plan import Plan
 

@@ -14,7 +14,6 @@ from samebytes import Context, Device, DType, Tensor, TensorInfo
 from samebytes.errors import DeviceMismatchError, UnsupportedObjectError
 
 from .._host._layout import from_element_type
-from ._conversions import params_of
 from ._lifetimes import Leases, native_of
 
 if TYPE_CHECKING:
@@ -108,6 +107,8 @@ class RemoteTensor(Tensor):
     @property
     def params(self) -> dict[str, int | str]:
         """The properties reported by OpenVINO, pointers as ints: SHARED_MEM_TYPE, MEM_HANDLE ..."""
+        from ._conversions import params_of  # not before there is a device
+
         return params_of(self._lent_native)
 
     def _replaced(self, leftovers: Leftovers) -> None:
@@ -173,6 +174,8 @@ class RemoteContext(Context[RemoteTensor]):
     @property
     def params(self) -> dict[str, int | str]:
         """The properties that OpenVINO reports about it, pointers as ints."""
+        from ._conversions import params_of  # not before there is a device
+
         return params_of(self.native)
 
     def compile_model(self, model: Any, config: Mapping[Any, Any] | None = None) -> CompiledModel:
@@ -201,6 +204,8 @@ def foreign_tensor(context: RemoteContext, native: Any) -> RemoteTensor:
             another openvino.RemoteContext over the same cl_context cannot be seen.
         LayoutError, UnsupportedObjectError: as for `layout_of`.
     """
+    from ._conversions import params_of  # not before there is a device
+
     name = native.get_device_name()
     if name != context.device_name:
         raise DeviceMismatchError(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from samebytes.errors import ClosedError, LayoutError
 
 from .._errors import last_line
+from .._request._compiled import plain_value
 
 if TYPE_CHECKING:
     from samebytes import Context
@@ -47,7 +48,7 @@ def refuse_streams(core: Any, device: str, config: Mapping[str, str]) -> None:
     """Raise unless the model would run on one stream.
 
     Args:
-        config: as `plain_config` gives it.
+        config: with plain keys.
 
     Raises:
         LayoutError: more than one stream, or a hint that makes the plugin choose.
@@ -74,25 +75,6 @@ def refuse_streams(core: Any, device: str, config: Mapping[str, str]) -> None:
             f"the Core's PERFORMANCE_HINT for {device} is THROUGHPUT, which makes several streams, "
             f'and {why}: pass {{"PERFORMANCE_HINT": "LATENCY"}} for this model'
         )
-
-
-def plain_config(config: Mapping[Any, Any] | None) -> dict[str, Any]:
-    """A configuration with plain keys, and with stream counts as OpenVINO parses them.
-
-    The bindings refuse an int for NUM_STREAMS.
-    """
-    plain = {str(key): value for key, value in (config or {}).items()}
-    for key in ("NUM_STREAMS", "PERFORMANCE_HINT"):
-        if key in plain:
-            plain[key] = plain_value(plain[key])
-    return plain
-
-
-def plain_value(value: Any) -> str:
-    """A value of a hint or stream count as text: that of OpenVINO's enums and numbers too."""
-    if hasattr(value, "to_integer"):
-        value = value.to_integer()
-    return str(getattr(value, "name", value))
 
 
 def warn_of_host_blocking(model: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import openvino
 
@@ -21,10 +21,13 @@ from .._host._layout import element_type
 from .._host._tensor import OPENVINO, OpenVINOTensor
 from .._remote._context import RemoteContext, RemoteTensor, native_in
 from .._remote._lifetimes import Leftovers, pin
-from ._binding import Binding, Bound, HostPlacement, InPlace, PlacementRules, check_batch
+from ._binding import Bound, HostPlacement, InPlace, PlacementRules, check_batch
 from ._compiled import CompiledModel, context_of
 from ._placing import Placer, dense_input, place_batch
 from ._ports import Port
+
+if TYPE_CHECKING:
+    from ._report import Binding
 
 __all__ = ["Bindings", "bindings_of"]
 
@@ -182,6 +185,8 @@ class Bindings:
 
     def report(self, port: Port) -> Binding:
         """The binding of the port."""
+        from ._report import Binding  # programs seldom ask for it
+
         bound = self.bound.get(port)
         if bound is None:
             placement = "copied" if self._placer.converts(port) else self._rules.own

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import openvino
 
@@ -18,13 +18,9 @@ from samebytes.errors import MissingDependencyError, UnsupportedObjectError
 from .._core import check_device_name, core_of, read_model
 from .._errors import naming
 from .._remote._context import RemoteContext
-from .._remote._shared_queue import (
-    Submissions,
-    has_shared_queue,
-    plain_config,
-    refuse_streams,
-    warn_of_host_blocking,
-)
+
+if TYPE_CHECKING:
+    from .._remote._shared_queue import Submissions
 
 __all__ = [
     "CompiledModel",
@@ -33,6 +29,7 @@ __all__ = [
     "export_model",
     "import_model",
     "new_request",
+    "plain_value",
 ]
 
 
@@ -51,8 +48,11 @@ class CompiledModel(openvino.CompiledModel):
     def __init__(self, native: Any, context: RemoteContext | None = None) -> None:
         super().__init__(native, getattr(native, "_weights", None))
         self._context = context
-        shared = context is not None and has_shared_queue(context)
-        self.submissions = Submissions() if shared else None
+        self.submissions: Submissions | None = None
+        if context is not None:
+            from .._remote._shared_queue import Submissions, has_shared_queue
+
+            self.submissions = Submissions() if has_shared_queue(context) else None
 
     @property
     def context(self) -> RemoteContext | None:
@@ -126,7 +126,7 @@ def compile_model(
         config = validate(config or {}, core=core_of(given_core))
         if "NPU_TILES" not in config:
             check_tiles(core_of(given_core))
-    properties = plain_config(config)
+    properties = _plain_config(config)
     if isinstance(context_or_device, str):
         core = core_of(core)
         model = _refuse_dynamic(core, model, context_or_device)
@@ -141,6 +141,8 @@ def compile_model(
             f"{context_or_device!r} is neither a device's name nor a context of samebytes: pass "
             '"GPU", samebytes.context("openvino:GPU") or an intel_gpu.ClContext'
         )
+    from .._remote._shared_queue import has_shared_queue, refuse_streams, warn_of_host_blocking
+
     context = context_or_device
     context.check_open()
     native, device = context.native, context.device_name
@@ -151,6 +153,25 @@ def compile_model(
         warn_of_host_blocking(model)
     with _naming_compilers(core, context, properties):
         return CompiledModel(core.compile_model(model, native, properties), context)
+
+
+def _plain_config(config: Mapping[Any, Any] | None) -> dict[str, Any]:
+    """A configuration with plain keys, and with stream counts as OpenVINO parses them.
+
+    The bindings refuse an int for NUM_STREAMS.
+    """
+    plain = {str(key): value for key, value in (config or {}).items()}
+    for key in ("NUM_STREAMS", "PERFORMANCE_HINT"):
+        if key in plain:
+            plain[key] = plain_value(plain[key])
+    return plain
+
+
+def plain_value(value: Any) -> str:
+    """A value of a hint or stream count as text: that of OpenVINO's enums and numbers too."""
+    if hasattr(value, "to_integer"):
+        value = value.to_integer()
+    return str(getattr(value, "name", value))
 
 
 def new_request(model: Any) -> tuple[Any, CompiledModel | None]:

@@ -10,23 +10,18 @@ from samebytes import Frame, Storage, Tensor
 from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 
 from .._host._tensor import OPENVINO
-from ._binding import Binding, HostPlacement
+from ._binding import HostPlacement
 from ._bindings import Bindings, bindings_of
 from ._compiled import new_request
 from ._inference import CALLBACKS, Inference
 from ._outputs import Loans, OutputFrame
 from ._placing import with_padding
-from ._ports import (
-    Port,
-    find_named_port,
-    find_port,
-    ports_by_name,
-    ports_of,
-    tensors_by_port,
-)
+from ._ports import Port, find_named_port, find_port, ports_by_name, ports_of, tensors_by_port
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from ._report import Binding
 
 __all__ = ["InferRequest"]
 

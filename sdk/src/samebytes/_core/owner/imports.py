@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
@@ -40,14 +39,16 @@ class ImportCache(Generic[T]):
     `ImportCache.Lease(give_back, keep=storage)`: then it is imported once, for all uses.
 
     Args:
-        page: the size of the driver's pages, in bytes.
+        page: the size of the driver's pages, in bytes; None for that of the system's.
     """
 
     __slots__ = ("_by_source", "_in_use", "_lock", "_making", "_page", "_pages")
     Lease: TypeAlias = LeasedStorage
 
-    def __init__(self, *, page: int = mmap.PAGESIZE) -> None:
-        self._page = page
+    def __init__(self, *, page: int | None = None) -> None:
+        import mmap  # a library, which nothing else needs as early
+
+        self._page = mmap.PAGESIZE if page is None else page
         self._lock = Lock()
         self._making = KeyLocks()  # two imports at a time of the same memory would be wrong
         self._by_source: WeakKeyDictionary[Storage, Imports] = WeakKeyDictionary()
