@@ -229,8 +229,13 @@ class TestRefusals:
             frame.convert("NV12", color_range="tv")
         with pytest.raises(UnknownNameError, match="unknown color matrix 'bt601'"):
             frame.convert("NV12", color_matrix="bt601")
-        with pytest.raises(UnknownNameError, match="unknown converter 'opencv'; known: alpha"):
+        match = (
+            r"unknown converter 'opencv'; known: alpha \(plugin 'opencv' was set aside: it is dis"
+        )
+        with pytest.raises(UnknownNameError, match=match):
             frame.convert("RGB24", by="opencv")
+        with pytest.raises(UnknownNameError, match=r"unknown converter 'gamma'; known: alpha$"):
+            frame.convert("RGB24", by="gamma")
 
     @pytest.mark.parametrize("size", [(0, 48), (64, -1), (6.5, 48), (True, 48), ("64", 48)])
     def test_sizes(self, size: Any) -> None:
@@ -262,10 +267,14 @@ class TestRefusals:
     def test_what_no_converter_does(self) -> None:
         with pytest.raises(UnsupportedObjectError) as caught:
             picture().convert("NV21")
-        assert str(caught.value) == (
+        head, *lines = str(caught.value).split("\n  - ")
+        assert head == (
             "nothing that is installed converts I420 64x48 (limited range, smpte170m) to NV21 "
-            "64x48 (limited range, smpte170m):\n  - alpha: it does not like NV21"
+            "64x48 (limited range, smpte170m):"
         )
+        assert lines[0] == "alpha: it does not like NV21"
+        for line, name in zip(lines[1:], ("ffmpeg", "opencv"), strict=True):
+            assert line.startswith(f"plugin {name!r} was set aside: it is disabled")
 
     def test_memory_that_no_converter_gives(self) -> None:
         assert picture().convert("RGB24", memory="cpu")[0].native.flat[0] == 7

@@ -149,6 +149,8 @@ def choose(
     if needs_copy is not None:
         raise needs_copy
     lines = sorted({f"\n  - {plugins[spec]}: {working(why)}" for spec, why in reasons.items()})
+    if by is None:
+        lines += [f"\n  - {missing}" for missing in _absent()]
     where = "" if memory in (None, "cpu") else f" in {memory}"
     raise UnsupportedObjectError(
         f"nothing that is installed converts {source} to {target}{where}:{''.join(lines)}"
@@ -179,10 +181,21 @@ def _converters(by: str | None) -> Iterator[tuple[str, ConverterSpec]]:
     """
     known = tables().converters
     if not known:
-        missing = "; ".join(
-            f"plugin {name!r} {tables().absence(name)}" for name in _WITH_CONVERTERS
-        )
+        missing = "; ".join(_absent())
         raise UnsupportedObjectError(f"nothing that is installed converts pictures: {missing}")
     if by is not None and by not in {plugin for plugin, _ in known}:
-        raise UnknownNameError("converter", by, [plugin for plugin, _ in known])
+        missing = "; ".join(_absent(by))
+        raise UnknownNameError(
+            "converter", by, [plugin for plugin, _ in known], f"({missing})" if missing else ""
+        )
     yield from ((plugin, spec) for plugin, spec in known if by in (None, plugin))
+
+
+def _absent(by: str | None = None) -> list[str]:
+    """Those of this project's plugins with converters that are not there, and how to get them."""
+    found = tables()
+    return [
+        f"plugin {name!r} {found.absence(name)}"
+        for name in _WITH_CONVERTERS
+        if name not in found.plugins and by in (None, name)
+    ]
