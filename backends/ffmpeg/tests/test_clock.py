@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -55,6 +56,49 @@ def test_start_counts_times_that_go_on(joined: Path, start: float) -> None:
     found = seconds(FFmpegSource(joined, start=start))
     wanted = [one for one in whole if one >= whole[0] + start - 1e-6]
     assert found == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("ending", "codec", "options"),
+    [
+        ("ts", "mpeg2video", {"g": "10", "bf": "2"}),
+        ("mpg", "mpeg2video", {"g": "10", "bf": "2"}),
+        ("avi", "mpeg4", {"g": "10"}),
+        ("flv", "libx264", {"x264-params": "keyint=10:open-gop=1:bframes=3:scenecut=0"}),
+        ("mp4", "libx264", {"x264-params": "keyint=10:open-gop=1:bframes=3:scenecut=0"}),
+    ],
+)
+def test_no_frame_is_missing_from_start_on(
+    tmp_path: Path, ending: str, codec: str, options: dict[str, str]
+) -> None:
+    """Key frames are at other places than a search for a time finds, or behind what needs them."""
+    path = tmp_path / f"film.{ending}"
+    with av.open(str(path), "w") as container:
+        stream: Any = container.add_stream(codec, rate=25, options=options)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(40):
+            picture = np.roll(np.arange(72 * 64).reshape(72, 64) % 200, number * 3, 1)
+            frame = av.VideoFrame.from_ndarray(picture.astype(np.uint8), "yuv420p")
+            frame.pts, frame.time_base = number, 1 / RATE
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+
+    def given(source: FFmpegSource) -> list[tuple[float, bytes]]:
+        with el.Pipeline(source).start(threads=0) as out:
+            return [
+                (
+                    round(float((one.pts or 0) * (one.meta.time_base or BASE)), 3),
+                    one.map("cpu").planes[0].native.tobytes(),
+                )
+                for one in out
+            ]
+
+    whole = given(FFmpegSource(path))
+    assert len(whole) >= 39  # an encoder may leave the last one open
+    for number in range(1, 40):
+        for start in (number * 0.04, number * 0.04 - 0.02):
+            wanted = [one for one in whole if one[0] >= round(whole[0][0] + start, 3)]
+            assert given(FFmpegSource(path, start=start)) == wanted
 
 
 @pytest.mark.parametrize("ending", ["mkv", "mp4", "avi"])

@@ -122,7 +122,7 @@ def test_ctrl_c_between_first_attempts() -> None:
     timer.join()
 
 
-@pytest.mark.parametrize("ending", ["avi", "flv", "mkv", "mp4", "ts"])
+@pytest.mark.parametrize("ending", ["avi", "flv", "m3u8", "mkv", "mp4", "ts"])
 def test_a_start_behind_the_end_gives_nothing(ending: str, clip: Path, tmp_path: Path) -> None:
     made = tmp_path / f"made.{ending}"
     codec = "flv" if ending == "flv" else "mpeg4"

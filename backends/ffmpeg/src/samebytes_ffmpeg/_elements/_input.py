@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -226,25 +227,52 @@ class Input:
         return (ratio.numerator, ratio.denominator) if ratio else None
 
     def _from_start(self) -> Iterator[av.VideoFrame]:
-        origin = self._stream.start_time or 0
-        begin = origin + int(self._start / Fraction(self._stream.time_base))
+        base = Fraction(self._stream.time_base)
+        # The first whole unit that is not before it; 0.56 / 0.04 is a hair more than 14.
+        begin = (self._stream.start_time or 0) + ceil(round(self._start / base, 6))
         try:
-            self._seek(begin)  # to the key frame before it
+            frames, first = self._sought(begin, ceil(1 / base))
         except (av.FFmpegError, OSError) as error:
+            length = self._container.duration
+            if length and self._start * av.time_base >= length:
+                return  # HLS has no position behind its end
             name = self._container.format.long_name or self._container.format.name
             raise self._fail(
                 f"{name} cannot be sought: leave start= out, or put the video into a file that has "
                 "times, such as MP4"
             ) from without_secrets_in(error)
-        frames = self._all()
-        found = list(itertools.islice((f for f in frames if f.pts is None or f.pts >= begin), 1))
+        later = itertools.chain(first, frames)
+        found = list(itertools.islice((f for f in later if f.pts is None or f.pts >= begin), 1))
         if found:
             yield found.pop()
             yield from frames
         elif self._is_joined():
             yield from self._by_times_that_go_on()
 
-    def _all(self) -> Iterator[av.VideoFrame]:
+    def _sought(
+        self, begin: int, second: int
+    ) -> tuple[Iterator[av.VideoFrame], Iterator[av.VideoFrame]]:
+        """The frames from the key frame before a time on, but for the first one, and that one.
+
+        FFmpeg finds a key frame by the time at which it is decoded, MPEG-TS and MPEG-PS any packet;
+        and frames that are shown before their key frame (open GOPs) come only with the one before.
+        """
+        back = 0
+        while True:
+            early = begin - back <= (self._stream.start_time or 0)
+            if early:
+                self._rewind()
+            else:
+                self._seek(begin - back)
+            frames = self._all()
+            first = deque(itertools.islice(frames, 1))
+            if early or (first and (first[0].pts is None or first[0].pts <= begin)):
+                # None is kept here that was given: a device may have few.
+                return frames, (first.popleft() for _ in range(len(first)))
+            frames.close()
+            back = 2 * back or second
+
+    def _all(self) -> Generator[av.VideoFrame, None, None]:
         """The frames from here on."""
         container, stream, decoder = self._container, self._stream, self._decoder
         assert decoder is not None, "it is open"
@@ -264,10 +292,7 @@ class Input:
 
     def _is_joined(self) -> bool:
         """True if times step back somewhere, so that they do not identify a position."""
-        try:
-            self._rewind()
-        except (av.FFmpegError, OSError):
-            return False  # AVI, FLV and GIF have no position before the first: times are in order
+        self._rewind()
         last = None
         jump = -Timeline.OUT_OF_ORDER / (self.rate * Fraction(self._stream.time_base))
         with closing(self._container.demux(self._stream)) as packets:
@@ -291,7 +316,11 @@ class Input:
 
     def _rewind(self) -> None:
         # Before the first time: a search for that may find it after a step back.
-        self._seek((self._stream.start_time or 0) - _LONG)
+        first = self._stream.start_time or 0
+        try:
+            self._seek(first - _LONG)
+        except (av.FFmpegError, OSError):  # AVI, FLV and GIF have no position before it
+            self._seek(first)
 
     def _seek(self, time: int) -> None:
         self._container.seek(time, stream=self._stream)
