@@ -180,6 +180,14 @@ def test_metadata_that_is_not_plain_data(sockets: Sockets, value: object, reason
         passed(sockets, frame).close()  # nothing of the other was sent
 
 
+@pytest.mark.parametrize("base", [0.04, (1, 25), "1/25"])
+def test_a_time_base_that_is_not_a_fraction(sockets: Sockets, base: Any) -> None:
+    with samebytes.context("dma").allocate_frame("GRAY8", 8, 4) as frame:
+        frame.meta.time_base = base
+        with pytest.raises(MessageError, match="time_base: must be a Fraction, not "):
+            send(sockets[0], frame)
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -54,9 +54,12 @@ def test_a_frame_arrives_with_all_that_it_has() -> None:
 
 @pytest.mark.parametrize(
     ("pts", "base"),
-    [(1 << 63, None), (1, Fraction(1 << 31)), (1, Fraction(1, 3_000_000_000)), (1, Fraction(-1))],
-)
-def test_a_time_that_readers_would_refuse_is_not_sent(pts: int, base: Fraction | None) -> None:
+    [
+        (1 << 63, None), (1, Fraction(1 << 31)), (1, Fraction(1, 3_000_000_000)), (1, Fraction(-1)),
+        (1.5, None), (1, 0.04), (1, (1, 25)),
+    ],
+)  # fmt: skip
+def test_a_time_that_readers_would_refuse_is_not_sent(pts: Any, base: Any) -> None:
     with ring() as (writer, reader):
         frame = writer.acquire(target="cpu")
         frame.meta.pts, frame.meta.time_base = pts, base

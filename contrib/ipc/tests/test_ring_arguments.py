@@ -42,6 +42,7 @@ def test_what_is_sent_is_what_readers_take() -> None:
     ("make", "error", "says"),
     [
         (lambda: RingWriter(slots="a"), LayoutError, "slots='a'"),  # type: ignore[arg-type]
+        (lambda: RingWriter(shape=3), LayoutError, "got 3"),  # type: ignore[arg-type]
         (lambda: RingWriter(slots=2.5), LayoutError, "slots=2.5"),  # type: ignore[arg-type]
         (lambda: RingWriter(adopt=None), LayoutError, "adopt=None"),  # type: ignore[arg-type]
         (lambda: RingWriter(most_readers="a"), LayoutError, "most_readers='a'"),  # type: ignore[arg-type]

@@ -286,7 +286,7 @@ def test_a_writer_that_says_nothing() -> None:
     from samebytes_ipc import RingTimeoutError
 
     ours, theirs = pair()
-    with theirs, pytest.raises(RingTimeoutError):
+    with theirs, pytest.raises(RingTimeoutError, match="did not let this reader join"):
         RingReader(ours, timeout=0.05)
 
 

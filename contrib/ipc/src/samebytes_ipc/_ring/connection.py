@@ -104,8 +104,13 @@ class Connection:
         return True
 
     def why_no_frame(self) -> str:
-        """The text of the error where no frame came in time."""
-        if self.held >= self.credits > 0:
+        """The text of the error where no frame, or no welcome, came in time."""
+        if not self.credits:
+            return (
+                "the writer did not let this reader join in time: it does so in its calls, as "
+                "RingWriter.serve()"
+            )
+        if self.held >= self.credits:
             return (
                 f"no frame came in time: this process holds {self.held}, and the writer sends it "
                 f"no more than {self.credits} at a time: drop some, or copy them"

@@ -192,7 +192,7 @@ def slot_layout_of(
     if shape is not None:
         if (format_, width, height) != (None, None, None):
             raise LayoutError("a ring has images or tensors: pass format= or shape=, not both")
-        return SlotLayout.of_tensors([TensorInfo(dtype, tuple(shape))], one=True)
+        return SlotLayout.of_tensors([TensorInfo(dtype, shape)], one=True)
     if format_ is None and width is None and height is None:
         return None
     if format_ is None or width is None or height is None:

@@ -168,7 +168,10 @@ def pack_frame(
         flags = _HAS_PTS
     if base is not None:
         flags |= _HAS_TIME_BASE
-        numerator, denominator = base.numerator, base.denominator
+        try:
+            numerator, denominator = base.numerator, base.denominator
+        except AttributeError:  # a float, or a pair
+            raise _cannot_have(pts, base) from None
         if numerator > _MAX_PART or denominator > _MAX_PART:
             raise _cannot_have(pts, base)
     if body and len(body) > MAX_BODY:
@@ -184,7 +187,9 @@ def pack_frame(
 
 def _cannot_have(pts: int | None, base: Fraction | None) -> MessageError:
     return MessageError(
-        "frame.pts", f"{pts} must fit into 64 bits, and both parts of time base {base} into 31"
+        "frame.pts",
+        f"{pts!r} must be a whole number that fits into 64 bits, and time base {base!r} a Fraction "
+        "both parts of which fit into 31",
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from numbers import Rational
 from typing import Any
 
 from samebytes import Frame, FrameMeta, ImageFormat, ImageInfo, Region, TensorInfo, dtype
@@ -235,6 +236,8 @@ def _describe_frame(
     copy: bool,
 ) -> dict[str, Any]:
     base = meta.time_base
+    if not isinstance(base, Rational | None):
+        raise MessageError("frame.time_base", f"must be a Fraction, not {base!r}")
     described = {
         "planes": planes,
         "image": _describe_image(meta.info),
