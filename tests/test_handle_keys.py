@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[1] / "docs/reference/plugin-api.md"
 # In a process of its own: other tests register keys too.
 _ROWS = r"""
 import samebytes_cuda, samebytes_ffmpeg, samebytes_gpu_opencl
-from samebytes._core.owner.handles import HANDLE_KEYS
+from samebytes._core.owner.handle_keys import HANDLE_KEYS
 
 for used in (samebytes_cuda.CudaContext, samebytes_ffmpeg.HardwareDevice,
              samebytes_gpu_opencl.OpenCLTensor):

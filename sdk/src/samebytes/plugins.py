@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from ._core.native.arrays import array_in
     from ._core.native.pointers import bind, data_address, native_pointer
     from ._core.owner.closing import read_slot
-    from ._core.owner.handles import HandleKey, OwnedPointer, untrack
+    from ._core.owner.handle_keys import HandleKey
+    from ._core.owner.handles import OwnedPointer, untrack
     from ._core.owner.imports import ImportCache
     from ._core.owner.interrupts import deferred
     from ._core.owner.loans import Lender, Loan, sweep_loans
@@ -129,7 +130,7 @@ _HOME = {
     "DeviceArray": ".._exchange",
     "ElementSpec": ".._plugins.specs",
     "FrameSays": ".._core.memory.meta",
-    "HandleKey": ".._core.owner.handles",
+    "HandleKey": ".._core.owner.handle_keys",
     "HostContext": ".._core.edges.context",
     "ImportCache": ".._core.owner.imports",
     "KeyLocks": ".._core.owner.locks",

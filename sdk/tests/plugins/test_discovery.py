@@ -357,8 +357,9 @@ for call in (lambda: sb.tensor(numpy.zeros(3)).map("alpha"), lambda: sb.context(
 def test_importing_imports_no_machinery(site: Site) -> None:
     site.plugin("alpha", "raise SystemExit('imported')\n")
     watched = ("pluggy", "importlib_metadata", "importlib.metadata", "av", "cv2", "openvino",
-               "torch", "rich", "subprocess", "mmap", "samebytes._plugins.discovery",
-               "samebytes._plugins.specs", "samebytes._routing.contexts")  # fmt: skip
+               "torch", "rich", "subprocess", "mmap", "samebytes._core.owner.handle_keys",
+               "samebytes._plugins.discovery", "samebytes._plugins.specs",
+               "samebytes._routing.contexts")  # fmt: skip
     code = f"""
 import sys
 import numpy as np
