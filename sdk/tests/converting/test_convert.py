@@ -47,7 +47,7 @@ def flags_at(address: int) -> list[str]:
 @pytest.mark.usefixtures("alpha")
 class TestTheNewFrame:
     def test_it_is_another_picture_in_memory_of_its_own(self) -> None:
-        made = picture().convert("RGB24", 32, 20)
+        made = picture().convert(format="RGB24", width=32, height=20)
         assert (made.format.name, made.width, made.height) == ("RGB", 32, 20)
         assert (made.context, made.parent, made.readonly) == (sb.context("cpu"), None, False)
         assert (made[0].native == 7).all()

@@ -296,7 +296,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
 
     def convert(
         self,
-        format_: str | ImageFormat,
+        format: str | ImageFormat,
         width: int | None = None,
         height: int | None = None,
         *,
@@ -319,7 +319,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         Colours are those that the frame says, or else those of `samebytes.formats.colors_of`.
 
         Args:
-            format_: the pixel format, in any spelling: "RGB24", "NV12".
+            format: the pixel format, in any spelling: "RGB24", "NV12".
             width: pixels in a row; this frame's if None.
             height: rows; this frame's if None.
             method: how to scale: "linear", "area", "nearest" or "cubic".
@@ -338,7 +338,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             LayoutError: a size that the format cannot have, or colours that it does not have.
         """
         return self.context.router.convert(
-            self, format_, width, height, method=method, color_range=color_range,
+            self, format, width, height, method=method, color_range=color_range,
             color_matrix=color_matrix, by=by, memory=memory, copy=copy,
         )  # fmt: skip
 
