@@ -266,6 +266,7 @@ def test_allocators_that_do_not_exist() -> None:
     with pytest.raises(MissingDependencyError) as missing:
         samebytes.context("dma:heap.no_such_heap")
     assert missing.value.missing == "/dev/dma_heap/no_such_heap"
+    assert missing.value.hint == "name a heap that is in /dev/dma_heap"
     assert missing.value.plugin == "dma"
 
 

@@ -11,7 +11,12 @@ import pytest
 
 import samebytes as sb
 from samebytes import Transfer
-from samebytes.errors import CopyRequiredError, NoRouteError, UnknownNameError
+from samebytes.errors import (
+    CopyRequiredError,
+    NoRouteError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
 
 from .made_up import (
     ALPHA,
@@ -181,6 +186,12 @@ def test_route_takes_access_by_position_as_map_does(monkeypatch: pytest.MonkeyPa
     install(monkeypatch, edge("cpu", "beta", Alias))
     assert sb.route("cpu", "beta", "rw").access == "rw"
     assert sb.route(sb.tensor(np.zeros(3)), "beta", "w").access == "w"
+
+
+def test_the_route_of_an_array_that_is_not_wrapped() -> None:
+    array: Any = np.zeros(3)
+    with pytest.raises(UnsupportedObjectError, match=r"wrap it first, samebytes\.wrap\(x\)"):
+        sb.route(array, "cpu")
 
 
 def test_a_handle_of_the_context_asked_of_its_tensor(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def derives_from(name: str) -> list[str]:
     with pytest.raises(NoRouteError) as caught:
         sb.context("cpu").derive(name)
     (reason,) = caught.value.reasons
-    return reason.removeprefix(f"a {name} context derives from ").split(", ")
+    return reason.removeprefix(f"contexts of {name} derive from ").split(", ")
 
 
 @pytest.mark.parametrize("old", ["a_old", "z_old"])

@@ -63,9 +63,10 @@ class Heap(Allocator):
 
     def lack(self) -> tuple[str, str] | None:
         """The heap's device is there and may be opened."""
-        return _device_lack(
-            self._device, "use a kernel with CONFIG_DMABUF_HEAPS_SYSTEM=y (Linux 5.11 or later)"
-        )
+        hint = "use a kernel with CONFIG_DMABUF_HEAPS_SYSTEM=y (Linux 5.11 or later)"
+        if self._device.name != "system":
+            hint = f"name a heap that is in {HEAPS}"
+        return _device_lack(self._device, hint)
 
     def allocate(self, nbytes: int) -> Fd:
         """By DMA_HEAP_IOCTL_ALLOC."""

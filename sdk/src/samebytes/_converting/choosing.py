@@ -192,7 +192,7 @@ def _converters(by: str | None) -> Iterator[tuple[str, ConverterSpec]]:
 
 
 def _absent(by: str | None = None) -> list[str]:
-    """Those of this project's plugins with converters that are not there, and how to get them."""
+    """Return which of this project's plugins with converters are missing, and how to get them."""
     found = tables()
     return [
         f"plugin {name!r} {found.absence(name)}"

@@ -52,7 +52,8 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
     """
     if not isinstance(name, str):
         raise UnsupportedObjectError(
-            f'a context is named by a memory type or "type:device", not {name!r}'
+            f'a context is named by a memory type or "type:device", not {name!r}: to pass what a '
+            "framework made, wrap it first, samebytes.wrap(x)"
         )
     contexts = tables().contexts
     memory_type, colon, device = name.partition(":")
@@ -165,7 +166,7 @@ def derive(parent: Context, node: str | type[Context]) -> Context:
     if parent.node not in spec.derives_from and not _is_host(spec):
         sources = ", ".join(spec.derives_from) or "no other context"
         raise NoRouteError(
-            parent.node, spec.node, [f"a {spec.node} context derives from {sources}"]
+            parent.node, spec.node, [f"contexts of {spec.node} derive from {sources}"]
         )
     return _make(spec, device, parent)
 
