@@ -121,6 +121,13 @@ def test_a_fixed_pool_does_not_deadlock_with_the_queues(threads: int) -> None:
         el.Pipeline(Pooled(behind=9), add()).run(threads=threads, pool_timeout=5)
 
 
+@THREADS
+def test_a_run_keeps_no_frame_while_the_next_one_is_read(threads: int) -> None:
+    """As of a decoder, or a reader of a ring, that has one frame at a time."""
+    done = el.Pipeline(Pooled(size=1), add()).run(threads=threads, pool_timeout=5)
+    assert done.of("Pooled").frames_out == 20
+
+
 @pytest.mark.parametrize("threads", [0, 1])
 def test_frames_that_the_program_keeps(threads: int) -> None:
     kept: list[Any] = []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from operator import index
@@ -225,8 +226,7 @@ class Pipeline:
             What each element did.
         """
         with self.start(**options) as running:
-            for _ in running:
-                pass
+            deque(running, maxlen=0)  # a variable would keep each frame until the next one comes
             return running.statistics()
 
     def __repr__(self) -> str:
