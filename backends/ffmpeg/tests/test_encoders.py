@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -154,6 +155,36 @@ def test_a_container_without_a_place_for_the_codec_says_which_it_has(
     sink = FFmpegSink(tmp_path / f"made.{ending}", codec=codec)
     with pytest.raises(ElementError, match=f"has no place for .* such as {usual}"):
         el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
+
+
+@pytest.mark.parametrize("width", [64, 65])
+@pytest.mark.parametrize("ending", ["avi", "mkv", "mov", "nut"])
+@pytest.mark.parametrize(
+    "given", ["bgr0", "bgr24", "gray", "nv12", "nv16", "p010le", "uyvy422", "yuv420p"]
+)
+def test_raw_video_is_read_as_it_was_written_or_refused(
+    given: str, ending: str, width: int, tmp_path: Path
+) -> None:
+    """FFmpeg would write P010 into AVI, and readers take it for RGB."""
+    native = av.VideoFrame(width, 48, given)
+    for plane in native.planes:
+        plane.update((np.arange(plane.buffer_size) % 251).astype(np.uint8).tobytes())
+    path = tmp_path / f"made.{ending}"
+    sink = FFmpegSink(path, codec="rawvideo", options={"strict": "unofficial"})
+    refused = ""
+    try:
+        el.Pipeline([native], sink).run(threads=0)
+    except ElementError as error:
+        refused = str(error)
+    if refused:
+        assert re.search(r"take another ending \(.mkv\) or encoder|has no place for", refused)
+        assert (ending, given) not in {("avi", "bgr24"), ("nut", "yuv420p"), ("mov", "uyvy422")}
+        return
+    with av.open(str(path)) as container:
+        found = next(container.decode(video=0))
+    assert found.format.name == given
+    for one, other in zip(sb.frame(found).map("cpu"), sb.frame(native).map("cpu"), strict=True):
+        np.testing.assert_array_equal(one.native, other.native)
 
 
 @pytest.mark.pyav17

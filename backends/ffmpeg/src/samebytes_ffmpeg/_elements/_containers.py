@@ -7,6 +7,7 @@ import errno
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
+from io import BytesIO
 from pathlib import PurePath
 from typing import Any
 
@@ -14,7 +15,7 @@ import av
 
 from ._failures import ARGUMENT_ERROR
 
-__all__ = ["add_stream", "advice", "is_about_the_codec", "says_range"]
+__all__ = ["add_stream", "advice", "is_about_the_codec", "is_read_back", "says_range"]
 
 _STREAMS = ("mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc")
 # Containers that FFmpeg writes any video to; readers find only what has a type of stream there.
@@ -94,6 +95,36 @@ def says_range(
         return True
     name = _of_pictures(container, url, options)
     return name in _SAYING_RANGE or (name == "mp4" and colours)
+
+
+@cache
+def is_read_back(container: str, pixel_format: str, size: tuple[int, int]) -> bool:
+    """True if readers of a container get frames of raw video in the format that was written.
+
+    AVI, MOV and NUT name the format by a tag. Where there is none (P010 in AVI, I420 in MOV),
+    FFmpeg writes the file all the same, and readers guess by the number of bits. So one is tried.
+
+    Args:
+        container: FFmpeg's name of it.
+        pixel_format: FFmpeg's name of it.
+        size: (width, height); what is left of them over 16 is of importance.
+    """
+    if container not in ("avi", "mov", "nut"):
+        return True
+    width, height = (16 + length % 16 for length in size)
+    file = BytesIO()
+    try:
+        with av.open(file, "w", format=container) as output:
+            stream = output.add_stream("rawvideo", rate=25)
+            stream.width, stream.height, stream.pix_fmt = width, height, pixel_format
+            output.mux(stream.encode(av.VideoFrame(width, height, pixel_format)))
+            output.mux(stream.encode(None))
+        file.seek(0)
+        with av.open(file, "r") as again:
+            found = next(again.decode(video=0)).format.name
+    except (av.FFmpegError, StopIteration):
+        return False
+    return found == pixel_format.replace("yuvj", "yuv")
 
 
 def _of_pictures(container: Any, url: object, options: Mapping[str, str]) -> str:

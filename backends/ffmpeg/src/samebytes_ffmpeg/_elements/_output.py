@@ -17,7 +17,7 @@ from samebytes.elements import logger
 from samebytes.formats import ImageInfo
 
 from .._from_cpu import named
-from ._containers import add_stream, advice, is_about_the_codec, says_range
+from ._containers import add_stream, advice, is_about_the_codec, is_read_back, says_range
 from ._describing import as_said, describe, has_colours, properties_of
 from ._encoders import name_for, why_not_of_range
 from ._failures import in_words
@@ -84,26 +84,30 @@ class Output:
 
         Raises:
             LayoutError, UnknownNameError: an entry of its metadata is not what it can be.
-            ValueError: the container has no place for such video, or the range of its values would
-                be lost.
+            ValueError: the container has no place for such video, or the range of its values or its
+                pixel format would be lost.
         """
         native = frame.native
         properties = properties_of(native, frame.meta)
         kept = says_range(
             self._container, self._url, codec, self._options, colours=has_colours(properties)
         )
-        lost_in = "" if kept else self._container.format.name
+        container = self._container.format.name
+        lost_in = "" if kept else container
         if (reason := why_not_of_range(codec, frame, lost_in, options)) is not None:
             raise ValueError(reason)
+        size = native.width, native.height
+        if codec == "rawvideo" and not is_read_back(container, native.format.name, size):
+            raise ValueError(
+                f"readers of {container} would take raw {native.format.name} for another format: "
+                "take another ending (.mkv) or encoder ('ffv1'), or convert the frames before"
+            )
         stream = add_stream(self._container, self._url, codec, rate, self._options)
         stream.width, stream.height = native.width, native.height
         image = ImageInfo.of(frame.image.format, native.width, native.height)
         stream.pix_fmt = self._format = name_for(codec, native.format.name)
         context = stream.codec_context
-        times = Times(
-            frame.meta.time_base, rate, codec, self._container.format.name, self._options,
-            steady=steady,
-        )  # fmt: skip
+        times = Times(frame.meta.time_base, rate, codec, container, self._options, steady=steady)
         context.time_base = times.base
         if not times.may_reorder:
             context.max_b_frames = 0  # the user's options count more
