@@ -53,6 +53,9 @@ def test_what_is_sent_is_what_readers_take() -> None:
         (lambda: RingWriter(b"@y"), UnsupportedObjectError, "address=b'@y'"),  # type: ignore[arg-type]
         (lambda: RingWriter("/tmp/a\0b"), LayoutError, "NUL"),
         (lambda: RingReader("/tmp/a\0b", timeout=0), LayoutError, "NUL"),
+        (lambda: RingWriter("/tmp/" + "a" * 103), LayoutError, "1 to 107 bytes"),
+        (lambda: RingReader("@" + "a" * 107, timeout=0), LayoutError, "1 to 107 bytes"),
+        (lambda: RingWriter(""), LayoutError, "1 to 107 bytes"),
     ],
 )
 def test_errors_are_of_this_project_and_name_the_argument(
@@ -61,6 +64,11 @@ def test_errors_are_of_this_project_and_name_the_argument(
     with pytest.raises(error) as raised:
         make()
     assert says in str(raised.value)
+
+
+def test_the_path_of_a_folder_that_is_not_there_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match=r"'/nowhere/ring'$"):
+        RingWriter("/nowhere/ring")
 
 
 def test_no_socket_and_no_number_of_readers() -> None:

@@ -27,6 +27,8 @@ __all__ = ["Address", "connected", "listening", "name_of", "unlink"]
 Address = str | os.PathLike[str]
 
 _NAP = 0.02
+# Of sun_path (unix(7)), a path's last byte of 108 being a NUL.
+_MOST_BYTES = 107
 
 
 def name_of(address: Any) -> str:
@@ -34,13 +36,15 @@ def name_of(address: Any) -> str:
 
     Raises:
         UnsupportedObjectError: neither a path nor a name.
-        LayoutError: a path with a NUL in it.
+        LayoutError: a path with a NUL in it, an empty one, or one that is too long.
     """
     name = os.fspath(address) if isinstance(address, str | os.PathLike) else None
     if not isinstance(name, str):
         raise UnsupportedObjectError(
             f'address={address!r}: give a path as str or pathlib.Path, "@name", or a socket'
         )
+    if not 0 < len(os.fsencode(name)) <= _MOST_BYTES:
+        raise LayoutError(f"address={address!r}: a socket's path has 1 to {_MOST_BYTES} bytes")
     if name.startswith("@"):
         return "\0" + name[1:]
     if "\0" in name:
@@ -55,7 +59,7 @@ def listening(address: Address) -> tuple[socket.socket, os.stat_result | None]:
 
     Raises:
         RingRefusedError: another process listens there.
-        OSError: the system's: no such folder, no permission, too long a path.
+        OSError: the system's: no such folder, no permission. It names the path.
     """
     name = name_of(address)
     if name.startswith("\0"):
@@ -75,6 +79,7 @@ def _bound(address: Address, name: str) -> tuple[socket.socket, os.stat_result |
         except OSError as error:
             sock.close()
             if not isinstance(error, FileExistsError) and error.errno != _ADDRESS_IN_USE:
+                error.filename = os.fspath(address)
                 raise
             if name.startswith("\0") or _is_answered(name):
                 raise RingRefusedError(f"another process writes to the ring {address}") from error
