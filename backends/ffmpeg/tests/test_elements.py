@@ -397,6 +397,13 @@ def test_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
         el.Pipeline(numbers(), FFmpegSink(tmp_path / "none" / "made.mp4")).run()
 
 
+@pytest.mark.parametrize("url", ["made", "made.unknown", "udp://127.0.0.1:9"])
+def test_a_name_without_a_container_says_what_to_pass(url: str, tmp_path: Path) -> None:
+    there = url if "://" in url else tmp_path / url
+    with pytest.raises(ElementError, match=r"pass format=, such as 'mpegts'"):
+        el.Pipeline(numbers(), FFmpegSink(there)).run(threads=0)
+
+
 def test_the_sink_takes_no_tensors(tmp_path: Path) -> None:
     source = el.source(gives=el.Tensors(memory="cpu"))(lambda: iter(()))
     with pytest.raises(NegotiationError):

@@ -187,6 +187,13 @@ def test_raw_video_is_read_as_it_was_written_or_refused(
         np.testing.assert_array_equal(one.native, other.native)
 
 
+def test_colour_is_not_to_become_gray(tmp_path: Path) -> None:
+    """The encoder of PNG takes RGB and gray."""
+    sink = FFmpegSink(tmp_path / "made.png", codec="png")
+    with pytest.raises(NegotiationError, match=r'create\("convert", "RGB"\)'):
+        el.Pipeline([av.VideoFrame(64, 48, "yuv420p")], sink).run(threads=0)
+
+
 @pytest.mark.pyav17
 @pytest.mark.parametrize("codec", ["ffv1", "vp9"])
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ __all__ = ["format_to_convert_to"]
 
 _USUAL = {
     "gray": ("GRAY8", "GRAY16", "I420", "NV12", "RGB", "BGRA"),
-    "yuv": ("I420", "NV12", "I444", "GRAY8", "RGB", "BGRA"),
+    "yuv": ("I420", "NV12", "I444", "RGB", "BGRA", "GRAY8"),
     "rgb": ("RGB", "BGR", "I420", "NV12", "BGRA", "GRAY8"),
 }
-"""Formats to try for those of each colour model, the most like it first."""
+"""Formats to try for those of each colour model, the most like it first; gray loses colours."""
 
 
 def format_to_convert_to(takes: Iterable[Media], given: FrameInfo, contexts: Contexts) -> str:

@@ -80,4 +80,9 @@ def in_words(error: Exception, waited: float | None = None) -> str:
         return found or without_secrets(str(error.strerror))
     if isinstance(error, OSError) and error.strerror:
         return without_secrets(error.strerror)
+    if str(error) == "Could not determine output format":  # PyAV's
+        return (
+            "neither its ending nor format= says which container it is: pass format=, such as "
+            "'mpegts' or 'flv', or a name with an ending such as .mp4"
+        )
     return without_secrets(str(error))
