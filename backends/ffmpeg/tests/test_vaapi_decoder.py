@@ -30,6 +30,7 @@ from samebytes.errors import (
 )
 from samebytes.plugins import advice_to_open
 from samebytes_ffmpeg import FFmpegHardwareFrame, HardwareDevice, VAAPIDecoder
+from samebytes_ffmpeg._hardware.nodes import refusal_of
 
 SIZE = (98, 66)
 FRAMES = 6
@@ -352,6 +353,13 @@ class TestDevices:
         assert own.handle("va_display") == frame.context.handle("va_display")
         with pytest.raises(RouteError, match="another VADisplay"):
             frame.map(sb.context("vaapi"))
+
+    def test_no_node(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("samebytes_ffmpeg._hardware.nodes._FOLDER", tmp_path)
+        refusal = refusal_of(None, -542398533)  # AVERROR_EXTERNAL
+        assert isinstance(refusal, MissingDependencyError)
+        assert refusal.missing == f"a GPU (no {tmp_path}/renderD*)"
+        assert "samebytes-softdevices run --vaapi" in refusal.hint
 
     def test_a_node_without_permission(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

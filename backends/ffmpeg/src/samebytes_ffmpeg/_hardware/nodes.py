@@ -12,6 +12,10 @@ from samebytes.plugins import advice_to_open
 __all__ = ["refusal_of"]
 
 _FOLDER = Path("/dev/dri")
+_NO_NODE = (
+    "use a machine with a GPU, or a software one: pip install samebytes-softdevices, then "
+    "samebytes-softdevices run --vaapi -- COMMAND"
+)
 _DRIVERS = "apt install intel-media-va-driver (Intel's GPUs) or mesa-va-drivers (AMD's)"
 # libavutil/hwcontext_vaapi.c: what it makes of an error of vaInitialize, which opens the driver.
 _EIO = -5
@@ -28,6 +32,8 @@ def refusal_of(node: str | None, code: int) -> SamebytesError | None:
     if node is not None and not Path(node).exists():
         # Else it may be the name of an X11 display.
         return UnknownNameError("DRM render node", node, nodes) if node.startswith("/") else None
+    if node is None and not nodes:
+        return MissingDependencyError("ffmpeg", f"a GPU (no {_FOLDER}/renderD*)", _NO_NODE)
     for path in nodes if node is None else [node]:
         if not os.access(path, os.R_OK | os.W_OK):
             return MissingDependencyError(
