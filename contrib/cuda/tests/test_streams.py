@@ -279,7 +279,7 @@ def test_streams_of_other_libraries(gpu: Any, context: CudaContext) -> None:
     handles = number, ctypes.c_void_p(number), gpu.driver.CUstream(number)
     for queue in (*handles, torch, cupy, core, numba):
         assert tensor.map("cuda", queue=queue).handle() == tensor.handle()
-    with pytest.raises(UnsupportedObjectError, match="not a CUDA stream"):
+    with pytest.raises(UnsupportedObjectError, match="not a CUDA stream: pass a CUstream"):
         tensor.map("cuda", queue=object())
 
 

@@ -96,7 +96,8 @@ def _number_of(queue: Any) -> int:
     except (TypeError, ValueError):
         pass
     raise UnsupportedObjectError(
-        f"a {type(queue).__name__} is not a CUDA stream: pass its handle as an int"
+        f"a {type(queue).__name__} is not a CUDA stream: pass a CUstream of cuda-bindings, a "
+        "stream of torch, CuPy, Numba or cuda.core, or the handle of one as an int"
     )
 
 

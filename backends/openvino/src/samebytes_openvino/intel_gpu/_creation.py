@@ -100,7 +100,12 @@ def plan_for(memory: Any, info: TensorInfo, cl_context: int) -> Plan:
         case ctypes.c_void_p():
             pointer = handle_of(memory, "MEM_HANDLE", "USM pointer", "usm_ptr")
             return usm_plan(pointer, memory, info, cl_context)
-    handle = handle_of(memory, "MEM_HANDLE", "cl_mem", "cl_mem")
+    try:
+        handle = handle_of(memory, "MEM_HANDLE", "cl_mem", "cl_mem")
+    except UnsupportedObjectError as error:
+        raise UnsupportedObjectError(
+            f"{error}: pass memory of the CPU as a VirtualAddressMemory"
+        ) from None
     if isinstance(memory, int) and _opencl.allocation(cl_context, handle).kind != "unknown":
         return usm_plan(handle, memory, info, cl_context)
     check_object(handle, "MEM_HANDLE", "cl_mem, and no USM of this context,")

@@ -76,7 +76,7 @@ def native_pointer(given: Any, what: str) -> int:
         except TypeError:
             pass
     raise UnsupportedObjectError(
-        f"{what} must be an int, a ctypes.c_void_p or a PyCapsule, not {given!r}"
+        f"{what} must be an int, a ctypes.c_void_p or a PyCapsule, not a {type(given).__name__}"
     )
 
 
