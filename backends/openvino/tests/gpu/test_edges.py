@@ -19,7 +19,14 @@ from samebytes.errors import (
     NoRouteError,
     UnsupportedObjectError,
 )
-from samebytes_openvino.intel_gpu import ClBufferTensor, ClContext, GpuTensor, USMTensor, VAContext
+from samebytes_openvino.intel_gpu import (
+    ClBufferTensor,
+    ClContext,
+    GpuTensor,
+    OpenVINOError,
+    USMTensor,
+    VAContext,
+)
 
 Array = np.ndarray[Any, Any]
 SHAPE = (1, 16)
@@ -385,6 +392,22 @@ def test_vaapi_surfaces(surface_of: Any, planes: Any, edge: Any) -> None:
     del native
     gc.collect()
     assert gone() is None
+
+
+def test_a_surface_that_the_driver_refuses(
+    monkeypatch: pytest.MonkeyPatch, surface_of: Any, planes: Any, edge: Any
+) -> None:
+    """The next route is tried, which may copy."""
+    surface = surface_of(*planes)
+    source = FakeContext(Device("GPU"), handles={"va_display": surface.display})
+    target = ClContext.create(None, source)
+
+    def refuse(*_: Any) -> Any:
+        raise OpenVINOError("RemoteContext.create_tensor", "[GPU] buffer allocation failed")
+
+    monkeypatch.setattr(VAContext, "native_plane", refuse)
+    with pytest.raises(NoRouteError, match="buffer allocation failed"):
+        edge("VaapiToGpu", source, target).map(va_frame(source, surface, Storage()))
 
 
 def test_vaapi_surfaces_of_another_display(

@@ -12,7 +12,7 @@ from samebytes import Access, Context, Frame, ImageInfo, MemoryMapper, Storage, 
 from samebytes.errors import UnknownNameError
 from samebytes.plugins import MapperSpec, NativeStorage, Refused
 
-from .._errors import PropertyError
+from .._errors import OpenVINOError, PropertyError
 from ._context import ClContext
 from ._creation import nhwc
 from ._sharing import (
@@ -256,7 +256,7 @@ class VaapiToGpu(MemoryMapper):
                 None,
                 None,
             )
-        except PropertyError as error:
+        except (PropertyError, OpenVINOError) as error:  # a driver may refuse a tiled surface
             raise Refused(str(error)) from error
 
 
