@@ -103,3 +103,10 @@ def test_missing_files(tmp_path: Path, kind: Callable[[Path], Any]) -> None:
     for read in (lambda: compile_model(path, "CPU"), lambda: image_model(path, frame())):
         with pytest.raises(FileNotFoundError, match=r"no such model file.*detector\.onnx"):
             read()
+
+
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_the_url_of_a_model_shows_no_password(kind: Callable[[str], Any]) -> None:
+    with pytest.raises(FileNotFoundError, match=r"models\.example") as error:
+        compile_model(kind("https://me:open-sesame@models.example/detector.xml"), "CPU")
+    assert "open-sesame" not in f"{error.value}{error.value!r}{error.value.filename!r}"

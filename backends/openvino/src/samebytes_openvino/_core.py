@@ -18,6 +18,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
+from samebytes.plugins import without_secrets
 
 from ._errors import naming
 
@@ -107,7 +108,8 @@ def read_model(core: Any, model: Any) -> Any:
             f"{type(model).__name__} is neither an openvino.Model nor the path of one"
         )
     if not os.path.exists(model):  # noqa: PTH110 - the path is bytes or str, as the user gave it
-        raise FileNotFoundError(errno.ENOENT, "no such model file", os.fspath(model))
+        shown = without_secrets(os.fspath(model))  # it may be a URL, of which no model is read
+        raise FileNotFoundError(errno.ENOENT, "no such model file", shown)
     path = Path(os.fsdecode(model))
     # OpenVINO takes every folder for a SavedModel of TensorFlow.
     inside = [*path.glob("*.xml"), *path.glob("*.onnx")] if path.is_dir() else []
