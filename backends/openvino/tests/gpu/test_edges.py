@@ -394,6 +394,17 @@ def test_vaapi_surfaces(surface_of: Any, planes: Any, edge: Any) -> None:
     assert gone() is None
 
 
+def test_pages_that_the_driver_refuses(monkeypatch: pytest.MonkeyPatch, context: Any) -> None:
+    """A copy of them may do."""
+
+    def refuse(*_: Any) -> Any:
+        raise OpenVINOError("RemoteContext.create_tensor", "clCreateBuffer, error code: -37")
+
+    monkeypatch.setattr(type(context), "native_over", refuse)
+    with pytest.raises(CopyRequiredError, match="error code: -37"):
+        cpu_tensor().map(context)
+
+
 def test_a_surface_that_the_driver_refuses(
     monkeypatch: pytest.MonkeyPatch, surface_of: Any, planes: Any, edge: Any
 ) -> None:

@@ -117,11 +117,11 @@ def _make_over_opencl(
             plan = image_plan(mem, None, info, cl_context)
         else:
             plan = buffer_plan(mem, None, info, cl_context)
+        if plan.readonly and access != "r":
+            raise Refused("its cl_mem was made with CL_MEM_READ_ONLY")
+        return _made(target, plan, info, access)
     except (PropertyError, ForeignMemoryError, NativeError) as error:
         raise Refused(str(error)) from error
-    if plan.readonly and access != "r":
-        raise Refused("its cl_mem was made with CL_MEM_READ_ONLY")
-    return _made(target, plan, info, access)
 
 
 def over_array(item: Tensor, info: TensorInfo, target: ClContext, access: Access) -> Any:
@@ -162,9 +162,9 @@ def _make_over_array(
     try:
         whole = VirtualAddressMemory(_with_tail(array), access=mode)
         plan = target.cpu_plan(whole, info)
-    except PropertyError as error:
+        return _made(target, replace(plan, keep=keep), info, access)
+    except (PropertyError, NativeError) as error:
         raise Refused(str(error)) from error
-    return _made(target, replace(plan, keep=keep), info, access)
 
 
 def over_host_memory(item: GpuTensor) -> tuple[Array, Storage]:
