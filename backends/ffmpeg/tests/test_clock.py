@@ -101,6 +101,26 @@ def test_no_frame_is_missing_from_start_on(
             assert given(FFmpegSource(path, start=start)) == wanted
 
 
+@pytest.mark.parametrize("ending", ["m3u8", "mkv", "ts"])
+def test_start_at_the_time_of_a_frame_gives_it(tmp_path: Path, ending: str) -> None:
+    """Containers round times to their units; HLS has no position at the last frames."""
+    path, rate = tmp_path / f"film.{ending}", Fraction(24000, 1001)
+    options = {"x264-params": "keyint=10:bframes=3:scenecut=0"}
+    with av.open(str(path), "w") as container:
+        stream: Any = container.add_stream("libx264", rate=rate, options=options)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(24):
+            frame = av.VideoFrame(64, 48, "yuv420p")
+            frame.pts, frame.time_base = number, 1 / rate
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    given = []
+    for number in range(24):
+        with el.Pipeline(FFmpegSource(path, start=float(number / rate))).start(threads=0) as out:
+            given.append(sum(1 for _ in out))
+    assert given == list(range(24, 0, -1))
+
+
 @pytest.mark.parametrize("ending", ["mkv", "mp4", "avi"])
 def test_tags_that_are_not_utf_8_keep_no_file_shut(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"tagged.{ending}"

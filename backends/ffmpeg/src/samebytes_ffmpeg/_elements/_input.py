@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -228,19 +228,11 @@ class Input:
 
     def _from_start(self) -> Iterator[av.VideoFrame]:
         base = Fraction(self._stream.time_base)
-        # The first whole unit that is not before it; 0.56 / 0.04 is a hair more than 14.
-        begin = (self._stream.start_time or 0) + ceil(round(self._start / base, 6))
-        try:
-            frames, first = self._sought(begin, ceil(1 / base))
-        except (av.FFmpegError, OSError) as error:
-            length = self._container.duration
-            if length and self._start * av.time_base >= length:
-                return  # HLS has no position behind its end
-            name = self._container.format.long_name or self._container.format.name
-            raise self._fail(
-                f"{name} cannot be sought: leave start= out, or put the video into a file that has "
-                "times, such as MP4"
-            ) from without_secrets_in(error)
+        # Where units are shorter than frames, times are rounded to them: in Matroska the second of
+        # 30 frames a second is at 33 ms. And 0.56 / 0.04 is a hair more than 14.
+        whole = floor if 2 * base < self.length else ceil
+        begin = (self._stream.start_time or 0) + whole(round(self._start / base, 6))
+        frames, first = self._sought(begin, ceil(1 / base))
         later = itertools.chain(first, frames)
         found = list(itertools.islice((f for f in later if f.pts is None or f.pts >= begin), 1))
         if found:
@@ -260,16 +252,25 @@ class Input:
         back = 0
         while True:
             early = begin - back <= (self._stream.start_time or 0)
-            if early:
-                self._rewind()
-            else:
-                self._seek(begin - back)
-            frames = self._all()
-            first = deque(itertools.islice(frames, 1))
-            if early or (first and (first[0].pts is None or first[0].pts <= begin)):
-                # None is kept here that was given: a device may have few.
-                return frames, (first.popleft() for _ in range(len(first)))
-            frames.close()
+            try:
+                if early:
+                    self._rewind()
+                else:
+                    self._seek(begin - back)
+            except (av.FFmpegError, OSError) as error:
+                if early:
+                    name = self._container.format.long_name or self._container.format.name
+                    raise self._fail(
+                        f"{name} cannot be sought: leave start= out, or put the video into a file "
+                        "that has times, such as MP4"
+                    ) from without_secrets_in(error)
+            else:  # HLS has no position at its end and behind it
+                frames = self._all()
+                first = deque(itertools.islice(frames, 1))
+                if early or (first and (first[0].pts is None or first[0].pts <= begin)):
+                    # None is kept here that was given: a device may have few.
+                    return frames, (first.popleft() for _ in range(len(first)))
+                frames.close()
             back = 2 * back or second
 
     def _all(self) -> Generator[av.VideoFrame, None, None]:
