@@ -6,7 +6,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import openvino
@@ -14,7 +14,7 @@ import pytest
 
 import samebytes
 from samebytes.errors import ClosedError, CopyRequiredError, LayoutError
-from samebytes_openvino import InferRequest
+from samebytes_openvino import Binding, InferRequest
 
 from .models import SHAPE, adding, address, numbers
 
@@ -44,6 +44,10 @@ def test_what_is_reported(request_: InferRequest, kind: str) -> None:
     again = request_.get_tensor("x0")
     assert address(again.host_array()) == address(x)
     assert again is not request_.get_tensor("x0")
+
+
+def test_the_types_of_a_report_are_there_at_run_time() -> None:
+    assert get_type_hints(Binding)["tensor"] == samebytes.Tensor | None
 
 
 def test_a_tensor_of_ours_is_held(request_: InferRequest) -> None:

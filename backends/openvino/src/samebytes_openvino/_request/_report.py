@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from samebytes import Tensor
+from samebytes import Tensor
 
-    from ._binding import Placement
+from ._binding import Placement
 
 __all__ = ["Binding"]
 
