@@ -107,7 +107,12 @@ def test_a_refused_mapping_writes_nothing_back(monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(error):
             tensor.map("beta", "w", copy=True)
         assert (tensor.native == 1).all()
-    install(monkeypatch, to_alpha, edge("alpha", "beta", Alias))
+    twice = edge("alpha", "beta", WrittenBack, transfer=Transfer.COPY)
+    install(monkeypatch, to_alpha, twice, edge("beta", "gpu", RefusesAll))
+    with pytest.raises(NoRouteError):
+        tensor.map("gpu:0", "w", copy=True)
+    assert (tensor.native == 1).all()
+    install(monkeypatch, to_alpha, twice)
     tensor.map("beta", "w", copy=True).close()
     assert not tensor.native.any()
 

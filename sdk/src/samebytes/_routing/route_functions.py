@@ -58,6 +58,7 @@ def route_function(
     if len(mappers) == 1 and not checked:
         return hop_of(mappers[0], access, level, refused)
     inner = [hop_of(m, access, level) for m in mappers]
+    writes = access != "r"
     ends = {_package(mappers[0].source), _package(mappers[-1].target)}
     hops = tuple(
         (
@@ -71,13 +72,16 @@ def route_function(
     def run(source: Any) -> Any:
         item = source
         made: tuple[Storage, ...] = ()
+        begun: tuple[Storage, ...] = ()
         try:
             for hop, is_copy, _ in hops:
                 item = hop(item)
+                if writes:
+                    begun += item._made
                 # A copy needs nothing of what was mapped for it: that ends here.
                 made = item._made if is_copy else made + item._made
         except BaseException as error:
-            for storage in made:
+            for storage in begun:
                 if storage.release is storage.flush:
                     storage.release = None  # it writes back, and nobody has written
             if not isinstance(error, (Refused, UnsupportedObjectError)):
