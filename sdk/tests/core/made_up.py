@@ -229,6 +229,15 @@ class WrittenBack(Copy):
         return np.asarray(storage).view(array.dtype).reshape(array.shape), None, storage
 
 
+class EvenWrittenBack(WrittenBack):
+    __slots__ = ()
+
+    def connect(self, item: Any, access: str) -> Any:
+        if item.shape[0] % 2:
+            raise Refused("it takes no odd number of rows")
+        return super().connect(item, access)
+
+
 class Discarding(Alias):
     """Makes the contents undefined where every byte is to be written, as OpenCL does."""
 

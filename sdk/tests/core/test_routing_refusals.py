@@ -21,6 +21,7 @@ from .made_up import (
     Alias,
     Copy,
     Discarding,
+    EvenWrittenBack,
     OnlyEven,
     Raises,
     RefusesAll,
@@ -115,6 +116,14 @@ def test_a_refused_mapping_writes_nothing_back(monkeypatch: pytest.MonkeyPatch) 
     install(monkeypatch, to_alpha, twice)
     tensor.map("beta", "w", copy=True).close()
     assert not tensor.native.any()
+
+
+def test_a_plane_that_is_refused_writes_no_other_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, edge("cpu", "alpha", EvenWrittenBack, transfer=Transfer.COPY))
+    planes = np.ones((6, 8), np.uint8), np.ones((3, 4, 2), np.uint8)
+    with pytest.raises(NoRouteError, match="odd"):
+        sb.frame(planes, format="NV12").map("alpha", "w", copy=True)
+    assert all((plane == 1).all() for plane in planes)
 
 
 def test_asking_for_a_route_leaves_the_contents(monkeypatch: pytest.MonkeyPatch) -> None:

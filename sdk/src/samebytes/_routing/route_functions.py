@@ -12,7 +12,7 @@ from .._core.edges.edge import Access, Transfer
 from .._core.edges.mapper import Fallback, MemoryMapper, Refused, check_format, hop_of, parts_in
 from .._core.memory.frame import Frame
 from .._core.memory.tensor import Tensor
-from .._core.owner.storage import Storage
+from .._core.owner.storage import Storage, write_nothing_back
 from .._plugins.discovery import tables
 from .._plugins.loading import call, load_class
 from .._raising import without_frames
@@ -81,9 +81,7 @@ def route_function(
                 # A copy needs nothing of what was mapped for it: that ends here.
                 made = item._made if is_copy else made + item._made
         except BaseException as error:
-            for storage in begun:
-                if storage.release is storage.flush:
-                    storage.release = None  # it writes back, and nobody has written
+            write_nothing_back(begun)
             if not isinstance(error, (Refused, UnsupportedObjectError)):
                 raise
             took, between = next((n, b) for n, (one, _, b) in enumerate(hops) if one is hop)

@@ -13,7 +13,14 @@ from ...errors import CopyRequiredError, NoRouteError
 from ..memory.frame import Frame
 from ..memory.info import TensorInfo
 from ..memory.tensor import Tensor
-from ..owner.storage import JointStorage, Storage, joint_owner, owners_of_planes, parts_of
+from ..owner.storage import (
+    JointStorage,
+    Storage,
+    joint_owner,
+    owners_of_planes,
+    parts_of,
+    write_nothing_back,
+)
 from .context import Context, Level
 from .edge import Access, MapperSpec, Transfer, check_access, not_writable
 
@@ -250,13 +257,18 @@ def _lifted_hop(
     def hop(source: Frame) -> Frame:
         if not readonly and source.readonly:
             raise not_writable(source, access)
+        planes: list[Tensor] = []
         try:
-            planes = tuple([plane_hop(p) for p in source.planes])
-        except Refused as answer:
-            if refused is None:
+            for plane in source.planes:
+                planes.append(plane_hop(plane))  # noqa: PERF401 - of those before one that raises
+        except BaseException as answer:
+            write_nothing_back(s for plane in planes for s in plane._made)
+            planes.clear()  # the traceback holds them
+            if refused is None or not isinstance(answer, Refused):
                 raise
             return cast(Frame, refused(source, answer))
-        target, owner, made = mapper.target, source._owner, ()
+        target, owner = mapper.target, source._owner
+        made: tuple[Storage, ...] = ()
         native, owners = tuple([p.native for p in planes]), [p._owner for p in planes]
         # What was mapped without a storage of its own has the owners of its source.
         if type(owner) is not JointStorage or not all(map(is_, owner.keep, owners)):
@@ -265,7 +277,7 @@ def _lifted_hop(
         frame = target.frame_class(native, target, owner, source, readonly, source.meta, made)
         for plane in planes:
             plane.parent, plane._made = source, ()
-        frame._planes = planes
+        frame._planes = tuple(planes)
         return frame
 
     return hop

@@ -27,6 +27,7 @@ __all__ = [
     "releasing",
     "storage_chain",
     "wait_all",
+    "write_nothing_back",
 ]
 
 
@@ -278,6 +279,13 @@ def owners_of_planes(owner: Any, planes: int) -> tuple[Any, ...]:
     if type(owner) is JointStorage and len(owner.keep) == planes:
         return owner.keep
     return (owner,) * planes
+
+
+def write_nothing_back(storages: Iterable[Storage]) -> None:
+    """Leave what mappings lie over as it is: they were refused, and nobody has written to them."""
+    for storage in storages:
+        if storage.release is storage.flush:
+            storage.release = None
 
 
 def publish(owners: Iterable[object]) -> None:
