@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import re
 import weakref
 from fractions import Fraction
 from pathlib import Path
@@ -217,6 +218,10 @@ class TestMetadata:
         assert conversions.made[-1].source.color_range == "full"
 
 
+# Disabled here, or not even installed where the core is tested alone.
+_MISSING = "plugin '{}' (was set aside: it is disabled|is not installed)"
+
+
 @pytest.mark.usefixtures("alpha")
 class TestRefusals:
     def test_names(self) -> None:
@@ -229,9 +234,7 @@ class TestRefusals:
             frame.convert("NV12", color_range="tv")
         with pytest.raises(UnknownNameError, match="unknown color matrix 'bt601'"):
             frame.convert("NV12", color_matrix="bt601")
-        match = (
-            r"unknown converter 'opencv'; known: alpha \(plugin 'opencv' was set aside: it is dis"
-        )
+        match = f"unknown converter 'opencv'; known: alpha \\({_MISSING.format('opencv')}"
         with pytest.raises(UnknownNameError, match=match):
             frame.convert("RGB24", by="opencv")
         with pytest.raises(UnknownNameError, match=r"unknown converter 'gamma'; known: alpha$"):
@@ -274,7 +277,7 @@ class TestRefusals:
         )
         assert lines[0] == "alpha: it does not like NV21"
         for line, name in zip(lines[1:], ("ffmpeg", "opencv"), strict=True):
-            assert line.startswith(f"plugin {name!r} was set aside: it is disabled")
+            assert re.match(_MISSING.format(name), line)
 
     def test_memory_that_no_converter_gives(self) -> None:
         assert picture().convert("RGB24", memory="cpu")[0].native.flat[0] == 7

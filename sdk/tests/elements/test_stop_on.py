@@ -15,6 +15,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
+from samebytes.elements._threads import Threads
 
 from .pictures import Collect, frame, frames
 
@@ -119,6 +120,25 @@ def test_all_pipelines_end_and_the_second_signal_is_as_before() -> None:
     assert seen == [signal.SIGTERM]
     list(first), list(second)
     assert first.stopped_by == second.stopped_by == signal.SIGTERM
+
+
+def test_no_source_is_read_before_the_signal_is_handled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one that sends it, or a user who is quick, would end the process."""
+    began, handlers, start = threading.Event(), list[Any](), Threads.start
+
+    def start_and_wait(self: Threads) -> None:
+        start(self)
+        assert began.wait(20)
+
+    def pictures() -> Iterator[Any]:
+        handlers.append(signal.getsignal(signal.SIGTERM))
+        began.set()
+        yield frame(1)
+
+    monkeypatch.setattr(Threads, "start", start_and_wait)
+    out = el.Pipeline(pictures()).start(threads=1, stop_on=signal.SIGTERM)
+    assert len(list(out)) == 1
+    assert handlers != [signal.SIG_DFL]
 
 
 @pytest.mark.parametrize("threads", [0, 1])

@@ -198,11 +198,11 @@ class Pipeline:
         try:
             if threads:
                 workers = Threads(run, threads=threads, queue=queue, when_full=when_full)
-            with deferred():
-                if workers is not None:
+            running = Running(run, workers)
+            end_on(signals, running)  # before an element can send one of them
+            if workers is not None:
+                with deferred():
                     workers.start()
-                running = Running(run, workers)
-            end_on(signals, running)
             self._running = weakref.ref(running)
             run.journal.runs()
         except BaseException:
