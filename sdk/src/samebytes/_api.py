@@ -15,6 +15,7 @@ from ._core.memory.frame import Frame
 from ._core.memory.meta import say
 from ._core.memory.tensor import CpuTensor, Tensor
 from ._cpu.context import CpuContext, wrap_array, wrap_exported
+from ._cpu.frame import frame_of_arrays, given_parts
 from ._secrets import shown
 from .errors import LayoutError, UnsupportedObjectError
 from .formats import AudioInfo, ImageFormat
@@ -182,8 +183,6 @@ def _described(
     audio: AudioInfo | None,
 ) -> Frame:
     """A frame over arrays, as the arguments describe it."""
-    from ._cpu.frame import frame_of_arrays, given_parts  # deferred: decoders give others
-
     if audio is not None and format is not None:
         raise LayoutError("a frame is an image or sound: pass format= or audio=, not both")
     if format is None and not (width is None and height is None):
@@ -210,8 +209,6 @@ def _find_frame(native: Any) -> Wrap:
     if not isinstance(native, Sequence):
         level, make = _find_wrap(native)
     if level != "frame":
-        from ._cpu.frame import given_parts  # deferred: for the error alone
-
         for part in given_parts(native):
             if not isinstance(part, Tensor | Frame):
                 wrap(part)  # says so where it is not an array
