@@ -115,8 +115,8 @@ def _parser() -> argparse.ArgumentParser:
     named = ["", *(backend.name for backend in removal.BACKENDS)]
     test.add_argument("--without", nargs="?", const="", choices=named, metavar="NAME", help=without)
     test.add_argument("--part", help=argparse.SUPPRESS)  # of those side by side
-    jobs = "parts at a time, by default one more than CPUs, at most 3; 1 shows all as it comes"
-    test.add_argument("--jobs", type=_count, default=min(3, 1 + (os.cpu_count() or 1)), help=jobs)
+    jobs = "parts at a time, by default as many as CPUs, at most 2; 1 shows all as it comes"
+    test.add_argument("--jobs", type=_count, default=min(2, os.cpu_count() or 1), help=jobs)
 
     why = "try real DMA-BUFs, in a virtual machine whose kernel makes them"
     in_lab = add("lab", _lab, why, takes_more=True, description=_LAB_HELP)
