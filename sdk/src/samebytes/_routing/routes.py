@@ -12,7 +12,6 @@ from .._core.edges.context import Context, Level, Target
 from .._core.edges.edge import Access, ordering
 from .._core.edges.mapper import Fallback, Gone, Refused
 from ..errors import NoRouteError, SamebytesError
-from .compiled import compile_route
 from .route_functions import Run, find_routes, mappers_of, route_function, route_name
 from .search import MAX_TRIES, Edges, copies
 
@@ -82,6 +81,7 @@ class Routes:
             if self._target is None:
                 raise NoRouteError(source.node, "a context that is gone", [str(reason)])
             source.forget_routes()
+            compile_route = source.router.compile_route
             return compile_route(source, self._level, self._target, self._access, self._copy)(item)
         if not self._order:  # two threads may both find them, and either's will do
             self._order = [(route, copies(route)) for route in self._find(source, end)]
