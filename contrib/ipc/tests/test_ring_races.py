@@ -242,7 +242,7 @@ def test_a_finalizer_serves_while_a_frame_is_sent() -> None:
 def test_a_finalizer_serves_while_readers_are_served(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a reader has sent counts once, and each reader gets a frame once."""
+    """Each packet of a reader counts once, and each reader gets a frame once."""
     real, refused = getattr(remote_reader, name), list[str]()
 
     def serves(*arguments: Any) -> Any:

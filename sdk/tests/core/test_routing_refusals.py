@@ -100,7 +100,7 @@ def test_asking_for_a_route_keeps_nothing_alive(
 
 
 def test_a_refused_mapping_writes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was mapped before an edge refused was written by nobody."""
+    """Nobody has written to the mappings that were made before an edge refused."""
     to_alpha = edge("cpu", "alpha", WrittenBack, transfer=Transfer.COPY)
     tensor = sb.tensor(np.ones((3, 2)))
     for last, error in ((RefusesAll, NoRouteError), (Raises, ZeroDivisionError)):
