@@ -50,6 +50,13 @@ def test_every_outcome_is_counted_and_failures_are_named(tmp_path: Path) -> None
     assert broken.strip().startswith("test_it::test_error: 'failed on setup with")
 
 
+def test_what_also_fails_afterwards_is_not_taken_from_those_that_passed(tmp_path: Path) -> None:
+    again = TESTS + "\n@pytest.fixture\ndef leaks():\n    yield\n    raise RuntimeError\n"
+    again += "\ndef test_twice(leaks): pytest.skip('no GPU on this computer')\n"
+    text = summary(*report_of(tmp_path, again))
+    assert text.startswith("1 passed, 3 failed, 2 skipped in ")
+
+
 def test_a_run_without_tests_says_so(tmp_path: Path) -> None:
     report, status = report_of(tmp_path, "")
     assert status != 0
