@@ -414,6 +414,21 @@ def test_palettes_wherever_they_lie() -> None:
         assert np.all(sb.frame(native).convert("RGB")[0].native == number % 256)
 
 
+@pytest.mark.parametrize("size", [(33, 24), (32, 25), (33, 25)])
+@pytest.mark.parametrize("target", ["RGB", "BGRA", "GRAY8", "NV12"])
+def test_palettes_of_odd_sizes(target: str, size: tuple[int, int]) -> None:
+    native = av.VideoFrame(*size, "pal8")
+    random = np.random.default_rng(0)
+    for plane in native.planes:
+        pixels = np.asarray(memoryview(plane))
+        pixels[...] = random.integers(0, 256, pixels.shape)
+    name = {"RGB": "rgb24", "GRAY8": "gray"}.get(target, target.lower())
+    expected = native.reformat(format=name, interpolation=Interpolation.BILINEAR, **ONE_THREAD)
+    made = sb.frame(native).convert(target)
+    for plane, one in zip(made, sb.frame(expected).map("cpu"), strict=True):
+        np.testing.assert_array_equal(plane.native, one.native)
+
+
 @pytest.mark.parametrize(
     ("target", "size", "color_matrix"),
     [("I420", (64, 48), "bt2020nc"), ("RGB", (3, 2), None), ("NV12", (32, 24), "bt709")],

@@ -239,9 +239,11 @@ def _is_limited_gray(*pictures: PictureInfo) -> bool:
 
 
 def _filled(image: ImageInfo, number: int) -> tuple[_Array, ...]:
-    """Planes of one number in each byte, with room behind each row."""
+    """Planes of one number in each byte, with room behind each row but those of a palette."""
+    rows = [layout.row_nbytes for layout in image.plane_layouts()]
     pitches = [
-        -(-layout.row_nbytes // _BEYOND) * _BEYOND + _BEYOND for layout in image.plane_layouts()
+        row if isinstance(plane, Palette) else -(-row // _BEYOND) * _BEYOND + _BEYOND
+        for row, plane in zip(rows, image.format.planes, strict=True)
     ]
     return tuple(
         np.ndarray(
