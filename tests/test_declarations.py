@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the distributions declare: handle keys that are used, and the plugin API that they need."""
+"""Declarations of the distributions: handle keys, the API that plugins need, names of arguments."""
 
 from __future__ import annotations
 
@@ -48,3 +48,18 @@ def apis(path: Path) -> list[ast.expr]:
     nodes = ast.walk(ast.parse(path.read_text()))
     calls = [n for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "Plugin"]
     return [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "api"]
+
+
+def test_images_are_allocated_by_the_same_names() -> None:
+    paths = [p for d in DISTRIBUTIONS for p in source_files(".py", below=d.path / "src")]
+    named = [names for path in paths for names in names_of("allocate_frame", path)]
+
+    assert len(named) >= 10
+    assert {tuple(names[:4]) for names in named} == {("self", "format", "width", "height")}
+
+
+def names_of(method: str, path: Path) -> list[list[str]]:
+    """The names of the arguments of each definition of a method in a module."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    found = [n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == method]
+    return [[argument.arg for argument in function.args.args] for function in found]

@@ -79,6 +79,7 @@ def test_a_fault_is_noticed(fault: str, outcomes: Outcomes) -> None:
     _, expected = FAULTS[fault]
     assert outcome.status == (1 if expected else 0), outcome.output
     assert outcome.failed == expected, outcome.output
+    assert "NameError: name" not in outcome.output, "the toy has a fault of its own"
     assert "SKIPPED" not in outcome.output
 
 

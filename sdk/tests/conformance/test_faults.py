@@ -148,6 +148,7 @@ def test_a_fault_is_noticed(fault: str, outcomes: Outcomes) -> None:
     outcome = outcomes.of(fault)
     assert outcome.status == (1 if ALL_FAULTS[fault] else 0), outcome.output
     assert outcome.failed == ALL_FAULTS[fault], outcome.output
+    assert "NameError: name" not in outcome.output, "the toy has a fault of its own"
 
 
 @pytest.fixture(scope="module")

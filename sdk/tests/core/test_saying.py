@@ -29,8 +29,8 @@ class OldContext(HostContext):
 
     memory_type = node = "old"
 
-    def allocate_frame(self, format_: Any, width: int, height: int) -> Any:
-        image = sb.ImageInfo.of(format_, width, height)
+    def allocate_frame(self, format: Any, width: int, height: int) -> Any:
+        image = sb.ImageInfo.of(format, width, height)
         native = (np.zeros((height, width), np.uint8),)
         return sb.Frame.borrowed(native, self, FrameMeta(image))
 

@@ -133,7 +133,7 @@ class DMAContext(Context[DMATensor]):
         return DMATensor.owned(buffer.plane(info), self, owner)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+        self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[DMATensor]:
         """A new image in one buffer: planes one after another, without gaps.
 
@@ -145,7 +145,7 @@ class DMAContext(Context[DMATensor]):
             NativeError: the system has no memory for it.
             UnknownNameError: no such format.
         """
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         buffer = self.import_fd(self.allocate_fd(image.nbytes))
         planes = tuple(
             buffer.plane(TensorInfo(p.dtype, p.shape, p.strides), offset=p.offset)

@@ -253,12 +253,12 @@ class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
         return FFMPEG  # type: ignore[return-value]  # the singleton is of this very class
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+        self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> FFmpegFrame:
         """A new av.VideoFrame, with rows aligned as FFmpeg likes them.
 
         Args:
-            format_: an image format, or any name of it; the names of FFmpeg's own formats that
+            format: an image format, or any name of it; the names of FFmpeg's own formats that
                 samebytes does not list ("bayer_rggb8", "pal8") are taken too.
             width, height: in pixels.
             says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
@@ -267,7 +267,7 @@ class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
             LayoutError: FFmpeg lacks the format, or cannot have one of that size.
             UnknownNameError: the format is unknown.
         """
-        image = _named(format_)
+        image = _named(format)
         info = ImageInfo(image, width, height)
         try:
             native = VideoFrame(width, height, pixel_format_name(image))

@@ -166,7 +166,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
 
     def allocate_frame(
         self,
-        format_: str | ImageFormat,
+        format: str | ImageFormat,
         width: int,
         height: int,
         kind: Kind = "buffer",
@@ -187,7 +187,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
             UnknownNameError: no such format or kind.
             MissingDependencyError: the device has no such memory.
         """
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         natives, pieces = allocate_planes(self, image, kind)
         return OpenCLFrame.owned(natives, self, FrameMeta(image), pieces[-1], made=pieces)
 

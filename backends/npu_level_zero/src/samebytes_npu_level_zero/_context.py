@@ -160,7 +160,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
     def allocate_frame(
         self,
-        format_: str | ImageFormat,
+        format: str | ImageFormat,
         width: int,
         height: int,
         kind: Kind = "host",
@@ -180,7 +180,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             UnknownNameError: no such format or kind.
             LevelZeroError: the driver refuses.
         """
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         allocation, storage = self._allocate(image.nbytes, kind, exportable, mmap.PAGESIZE)
         self.imports.note(storage, allocation)
         native = tuple(

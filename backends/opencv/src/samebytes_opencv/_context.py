@@ -45,7 +45,7 @@ class OpenCVContext(HostContext[OpenCVTensor]):
         return OpenCVTensor.owned(pages.native, self, pages.storage, info=pages.info)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+        self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[OpenCVTensor]:
         """A new image in one piece of memory, one Mat for each plane; `native` is their tuple.
 
@@ -56,7 +56,7 @@ class OpenCVContext(HostContext[OpenCVTensor]):
             LayoutError: a size that the format cannot have, or no Mat can be one of its planes.
             UnknownNameError: no such format.
         """
-        host = samebytes.context("cpu").allocate_frame(format_, width, height)
+        host = samebytes.context("cpu").allocate_frame(format, width, height)
         for plane in host.planes:
             _check(plane.info)
         storage = host.storage

@@ -138,7 +138,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
 
     def allocate_frame(
         self,
-        format_: str | ImageFormat,
+        format: str | ImageFormat,
         width: int,
         height: int,
         *,
@@ -158,7 +158,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             UnknownNameError: no such format, or VA-API has none.
             VAError: the driver has no such surfaces: `samebytes doctor vaapi` lists its formats.
         """
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         display = self.native_display()
         surface, storage = allocate(display, image, modifiers)
         native = VASurface(self, surface, image, storage, display)

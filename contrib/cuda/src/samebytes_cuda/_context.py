@@ -252,7 +252,7 @@ class CudaContext(Context[CudaTensor]):
 
     def allocate_frame(
         self,
-        format_: str | ImageFormat,
+        format: str | ImageFormat,
         width: int,
         height: int,
         kind: Kind = "device",
@@ -269,7 +269,7 @@ class CudaContext(Context[CudaTensor]):
             UnknownNameError: no such format or kind.
             NativeError: the device has no memory for it.
         """
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         address, pin = allocate(self, image.nbytes, kind)
         planes = tuple(
             CudaArray(self, address + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)

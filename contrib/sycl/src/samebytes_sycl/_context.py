@@ -208,7 +208,7 @@ class SYCLContext(Context[SYCLTensor]):
 
     def allocate_frame(
         self,
-        format_: str | ImageFormat,
+        format: str | ImageFormat,
         width: int,
         height: int,
         kind: Kind = "shared",
@@ -225,7 +225,7 @@ class SYCLContext(Context[SYCLTensor]):
             UnknownNameError: no such format or kind.
             NativeError: the device has no memory for it.
         """
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         pointer, pin = self._allocated(image.nbytes, kind)
         planes = tuple(
             USMArray(self, pointer + p.offset, TensorInfo(p.dtype, p.shape, p.strides), kind, pin)

@@ -67,7 +67,7 @@ class CpuContext(HostContext[CpuTensor]):
 
     def allocate_frame(
         self,
-        format_: str | ImageFormat,
+        format: str | ImageFormat,
         width: int,
         height: int,
         *,
@@ -79,7 +79,7 @@ class CpuContext(HostContext[CpuTensor]):
         Each plane begins at a multiple of 128 bytes, as GPUs want it.
 
         Args:
-            format_: in any spelling.
+            format: in any spelling.
             width: pixels.
             height: pixels.
             zeroed: whether all bytes are zero, as in `allocate()`.
@@ -92,7 +92,7 @@ class CpuContext(HostContext[CpuTensor]):
         """
         from .pages import allocate_pages, places_of_planes, planes_in  # as in allocate()
 
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         layouts = image.plane_layouts()
         offsets, nbytes = places_of_planes([p.span for p in layouts])
         storage = allocate_pages(nbytes, zeroed=zeroed)

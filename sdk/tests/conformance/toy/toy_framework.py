@@ -118,8 +118,8 @@ class ToyContext(HostContext):
 
     if "overlap" in FAULT:
 
-        def allocate_frame(self, format_: Any, width: int, height: int) -> Any:
-            image = ImageInfo(ImageFormat.of(format_), width, height)
+        def allocate_frame(self, format: Any, width: int, height: int) -> Any:
+            image = ImageInfo(ImageFormat.of(format), width, height)
             layouts = image.packed_layouts()
             pages = mmap.mmap(-1, sum(p.span for p in layouts))
             storage = Storage(

@@ -240,7 +240,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
         return None if isinstance(info, ImageInfo) else "frames of a device are images"
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+        self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> FFmpegHardwareFrame:
         """A new frame on the device, from a pool of its format and size.
 
@@ -251,7 +251,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
             LayoutError: the device has no such frames.
             UnsupportedObjectError: FFmpeg cannot allocate memory of this type.
         """
-        return self.pool_of(ImageInfo.of(format_, width, height)).allocate()
+        return self.pool_of(ImageInfo.of(format, width, height)).allocate()
 
     def upload(self, image: Any) -> FFmpegHardwareFrame:
         """A copy of an image on the device; it is counted in `samebytes.stats()`.

@@ -176,7 +176,7 @@ class OpenVINOContext(HostContext[OpenVINOTensor]):
         return OpenVINOTensor.owned(native, self, storage, info=info)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+        self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[OpenVINOTensor]:
         """A new image in one piece of memory; its planes are [1, rows, columns, channels].
 
@@ -187,7 +187,7 @@ class OpenVINOContext(HostContext[OpenVINOTensor]):
             LayoutError: a size that the format cannot have.
             UnknownNameError: no such format.
         """
-        host = samebytes.context("cpu").allocate_frame(format_, width, height)
+        host = samebytes.context("cpu").allocate_frame(format, width, height)
         native = tuple(
             tensor_over(a, layout_of(a.shape, a.strides, a.dtype, True), False) for a in host.native
         )

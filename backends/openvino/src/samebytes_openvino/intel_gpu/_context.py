@@ -241,7 +241,7 @@ class ClContext(TensorMaker):
         return self.create_tensor(dtype, shape)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+        self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> GpuFrame:
         """A new image, whose planes are cl_mem buffers [1, rows, columns, channels].
 
@@ -254,7 +254,7 @@ class ClContext(TensorMaker):
         """
         from samebytes import ImageInfo
 
-        image = ImageInfo.of(format_, width, height)
+        image = ImageInfo.of(format, width, height)
         natives = tuple(
             self.create_tensor(plane.dtype, nhwc(plane.shape)).native
             for plane in image.plane_layouts()

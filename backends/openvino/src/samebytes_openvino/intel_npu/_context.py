@@ -276,7 +276,7 @@ class ZeroContext(RemoteContext):
         return self.create_tensor(TensorInfo(dtype, shape).dtype, shape)
 
     def allocate_frame(
-        self, format_: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
+        self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
     ) -> Frame[RemoteTensor]:
         """A new image in one piece of Level Zero memory; planes are [1, rows, columns, channels].
 
@@ -288,7 +288,7 @@ class ZeroContext(RemoteContext):
             UnknownNameError: no such format.
             OpenVINOError: the plugin refuses.
         """
-        image = ImageInfo(ImageFormat.of(format_), width, height)
+        image = ImageInfo(ImageFormat.of(format), width, height)
         properties = as_properties(MemType.L0_INTERNAL_BUF, TensorType.BINDED)
         imported = self._import(image.nbytes, properties)
         storage = holding((imported,))

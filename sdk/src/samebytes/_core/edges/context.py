@@ -239,12 +239,12 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
         raise UnsupportedObjectError(f"{self.node} cannot allocate tensors")
 
     def allocate_frame(
-        self, format_: Any, width: int, height: int, *options: Any, **named: Any
+        self, format: Any, width: int, height: int, *options: Any, **named: Any
     ) -> FrameT_co:
         """A new image, owned by the frame that is returned. Its contents are undefined.
 
         Args:
-            format_: the pixel format, in any spelling: "NV12", "bgr24".
+            format: the pixel format, in any spelling: "NV12", "bgr24".
             width, height: in pixels.
             options: those of the memory type.
             named: the same by name, and for all memory types those of `FrameSays`.
