@@ -175,6 +175,24 @@ def test_no_secret_in_what_is_printed(
     assert str(27 * 98765431) not in err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run cam.py rtsp://me:{}@c/live",
+        "run cam.py --password {}",
+        "run cam.py --log rtsp://me:{}@c/live",
+        "run cam.py --frames http://c/?token={}",
+        "graph --output rtsp://me:{}@c/live.svg",
+        "doctor --hardware-report rtsp://me:{}@c/live",
+    ],
+)
+def test_no_secret_in_what_is_wrong_with_a_command_line(capsys: Capture, words: str) -> None:
+    assert main(words.format("s3cret").split()) in {1, 2}
+    err = capsys.readouterr().err
+    assert "..." in err
+    assert "s3cret" not in err
+
+
 def test_as_a_module(site: Site) -> None:
     done = site.python("-m", "samebytes", "list", "--json")
     assert done.returncode == 0, done.stderr

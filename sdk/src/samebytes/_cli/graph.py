@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from .._graph.links import declared_edges, links_of, nodes_of
+from .._secrets import without_secrets
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         options.output.write_text(picture, encoding="utf-8")
     except OSError as error:
         print(
-            f"samebytes: cannot write {options.output}: {error.strerror}",
+            f"samebytes: cannot write {without_secrets(options.output)}: {error.strerror}",
             file=sys.stderr,
         )
         return 1

@@ -12,6 +12,7 @@ from typing import Any
 
 from .._hardware.report import made_report
 from .._numbers import counted
+from .._secrets import without_secrets
 from .table import print_table
 
 __all__ = ["write_report"]
@@ -31,7 +32,10 @@ def write_report(file: str, names: Sequence[str]) -> int:
     try:
         path.write_text("")  # before the work, which takes minutes
     except OSError as error:
-        print(f"samebytes: {file} cannot be written: {error.strerror}", file=sys.stderr)
+        print(
+            f"samebytes: {without_secrets(file)} cannot be written: {error.strerror}",
+            file=sys.stderr,
+        )
         return 1
     report = made_report(names, on_step=_progress)
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

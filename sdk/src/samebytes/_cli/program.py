@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import NoReturn
 
 from .. import __version__
 from .._plugins.loading import call
@@ -22,6 +23,13 @@ _EPILOG = """\
 Exit status: 0 all is well, 1 it is not, 2 the command line is wrong, 130 interrupted.
 SAMEBYTES_TRACEBACK=1 shows the Python traceback of an error.
 """
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors repeat no password; those of commands are of its class."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(without_secrets(message))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,7 +100,7 @@ def parser_of(
         PluginLoadError: one of them cannot be loaded.
         UnknownNameError: one of them is not installed.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="samebytes",
         description="One piece of memory, used through many frameworks without copies.",
         epilog=_EPILOG,
