@@ -260,12 +260,14 @@ def test_strings_are_left_to_openvino() -> None:
     w.set_friendly_name("w")
     request = InferRequest(compiled([x, z], [x, w]))
     texts, numbers_ = (port.name for port in request.input_ports)
-    with pytest.raises(LayoutError, match="holds strings"):
-        request.set_tensor(texts, np.zeros(2, np.float32))
+    strings = np.array(["one", "two"])
+    for wrong in (np.zeros(2, np.float32), strings, openvino.Tensor(strings)):
+        with pytest.raises(LayoutError, match=r"set them by request\.native\.set_tensor\('x', "):
+            request.set_tensor(texts, wrong)
     request.native.set_tensor(texts, openvino.Tensor(["one", "two"]))
     request.infer({numbers_: np.array([-1, 1], np.float32)})
     assert np.asarray(request.get_output_tensor(1)).tolist() == [0, 1]
-    with pytest.raises(LayoutError, match="holds strings"):
+    with pytest.raises(LayoutError, match=r"request\.native\.get_tensor\('\w+'\)\.str_data"):
         request.get_output_tensor(0)
 
 

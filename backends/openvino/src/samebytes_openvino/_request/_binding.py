@@ -191,7 +191,8 @@ class InPlace(Bound):
 
 
 def check_kind(port: Port, value: Any) -> None:
-    """Raise UnsupportedObjectError unless `value` may be a tensor."""
+    """Raise UnsupportedObjectError unless `value` may be a tensor, LayoutError for strings."""
+    _check_no_strings(port)
     if isinstance(value, Frame):
         raise UnsupportedObjectError(
             f"{port} takes one tensor, and this is a frame: use set_frame(), or set its planes"
@@ -202,8 +203,7 @@ def check_layout(port: Port, info: TensorInfo) -> None:
     """Raise LayoutError unless dtype and shape are those of the port."""
     if info.shape == port.shape and info.dtype is port.element:
         return
-    if port.element is None:
-        raise LayoutError(f"{port} holds strings, which cannot be shared: set them with OpenVINO")
+    _check_no_strings(port)
     fits = port.shape is None and port.native.partial_shape.compatible(
         openvino.PartialShape(list(info.shape))
     )
@@ -212,6 +212,15 @@ def check_layout(port: Port, info: TensorInfo) -> None:
         raise LayoutError(
             f"{port} takes {port.element} {shape}, but the tensor is {info.dtype} "
             f"{list(info.shape)}"
+        )
+
+
+def _check_no_strings(port: Port) -> None:
+    """Raise LayoutError if the port holds strings, whatever is set."""
+    if port.element is None:
+        raise LayoutError(
+            f"{port} holds strings, which cannot be shared: set them by request.native.set_tensor("
+            f"{port.name!r}, openvino.Tensor(strings)), which copies"
         )
 
 

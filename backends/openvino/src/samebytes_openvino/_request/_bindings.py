@@ -165,7 +165,10 @@ class Bindings:
                 f"{port} was set as a batch of tensors: there is no single one to return"
             )
         if port.element is None:
-            raise LayoutError(f"{port} holds strings, which cannot be shared: get them natively")
+            raise LayoutError(
+                f"{port} holds strings, which cannot be shared: read "
+                f"request.native.get_tensor({port.name!r}).str_data, which copies"
+            )
         try:
             # OpenVINO shares the ownership of memory that it allocated with this object.
             native = self._native.get_tensor(port.native)
