@@ -103,7 +103,11 @@ def _as_shown(reasons: Iterable[str]) -> tuple[str, ...]:
 
 
 def _again(kind: type[SamebytesError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
-    error = kind.__new__(kind, *args)
+    # OSError alone, whose subclasses a TimeoutError of ours is among, has memory that other
+    # constructors of Python do not make, and leaves the arguments to __init__.
+    maker: Any = OSError if issubclass(kind, OSError) else kind
+    error = maker.__new__(kind, *args)
+    error.args = args
     error.__dict__.update(state)
     return error
 

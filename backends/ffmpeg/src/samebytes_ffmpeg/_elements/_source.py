@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any
@@ -97,6 +98,10 @@ class FFmpegSource(Source):
         self._ended = False
         self._stopping = False
         self._stops: SimpleQueue[None] = SimpleQueue()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        named = {name: getattr(self, name) for name in self.declared_parameters()}
+        return partial(type(self), **named), ()
 
     @property
     def gives(self) -> Image:

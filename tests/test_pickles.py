@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes to another process, and comes back: elements, and the errors that they raise there."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import samebytes.elements as el
+from devtools.workspace import DISTRIBUTIONS
+from samebytes.errors import PluginError, SamebytesError
+
+REQUIRED = {"format": "RGB", "matrix": (1, 0, 0, 0, 1, 0)}
+ANSWERS = {
+    "Mapping": {"a": 1}, "Sequence": ["a", "b"], "Iterable": ["a", "b"], "tuple": (1, 0),
+    "Exception": None, "int": 3, "float": 1.5,
+}  # fmt: skip
+"""Arguments by a word of what is annotated; others are texts."""
+
+
+def _modules() -> Iterator[str]:
+    yield "samebytes.errors"
+    for distribution in DISTRIBUTIONS:
+        for folder in (distribution.path / "src").iterdir():
+            if folder.name.startswith("samebytes_"):
+                yield folder.name
+
+
+def _kinds(module: str) -> Iterator[type[SamebytesError]]:
+    found = importlib.import_module(module)
+    for name in getattr(found, "__all__", ()):
+        if inspect.isclass(kind := getattr(found, name)) and issubclass(kind, SamebytesError):
+            yield kind
+
+
+def _made(kind: type[SamebytesError]) -> SamebytesError:
+    given: list[Any] = []
+    named: dict[str, Any] = {}
+    for one in list(inspect.signature(kind).parameters.values()):
+        annotated = str(one.annotation)
+        value = next((v for word, v in ANSWERS.items() if word in annotated), f"a {one.name}")
+        if one.kind is one.KEYWORD_ONLY:
+            named[one.name] = value
+        elif one.kind is not one.VAR_KEYWORD:
+            given.append(value)
+    return kind(*given, **named)
+
+
+@pytest.mark.parametrize("module", list(_modules()))
+def test_errors_cross_processes(module: str) -> None:
+    """One that a worker raised, and which its pool cannot take apart, ends the pool."""
+    try:
+        kinds = list(_kinds(module))
+    except ModuleNotFoundError as missing:
+        pytest.skip(f"missing package {missing.name}")
+    for kind in kinds:
+        error = _made(kind)
+        error.add_note("seen")
+        twin = pickle.loads(pickle.dumps(error))
+        assert type(twin) is kind
+        assert str(twin) == str(error) != ""
+        assert (twin.args, vars(twin)) == (error.args, vars(error))
+
+
+@pytest.mark.parametrize("name", el.available())
+def test_elements_cross_processes(name: str) -> None:
+    """An element that is not open is its parameters: actors and processes are given such."""
+    try:
+        known = el.element_class(name).declared_parameters()
+    except PluginError as error:
+        pytest.skip(f"missing package of {name}: {error}")
+    numbers = {one.name: 8 if one.type is int else "x" for one in known.values() if one.required}
+    element = el.create(name, **{key: REQUIRED.get(key, value) for key, value in numbers.items()})
+    twin = pickle.loads(pickle.dumps(element))
+    assert (type(twin), repr(twin)) == (type(element), repr(element))
