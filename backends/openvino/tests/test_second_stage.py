@@ -122,6 +122,16 @@ def test_a_classifier_of_regions(device: str, threads: int, options: dict[str, A
     assert not all_of(frames[0], Classification)
 
 
+@pytest.mark.parametrize("batch", [1, 2])
+def test_a_classifier_of_any_batch(device: str, batch: int) -> None:
+    model = of_colours()
+    model.reshape(openvino.PartialShape([-1, 3, 32, 32]))
+    infer = OpenVINOInfer(model, device, regions="person", batch=batch)
+    with el.Pipeline(pictures(count=2), infer).start(threads=0) as out:
+        assert [classes(frame) for frame in out] == [wanted(0), wanted(1)]
+    assert "family: classification" in infer.explain()
+
+
 @pytest.mark.parametrize("format_", ["I420", "BGR"])
 def test_formats(device: str, format_: str) -> None:
     infer = OpenVINOInfer(of_colours(), device, regions="person", batch=2)

@@ -289,6 +289,21 @@ def test_classification() -> None:
     assert not all_of(found_by(model, confidence=0.8), Classification)
 
 
+def test_a_model_of_any_batch_has_its_own_size() -> None:
+    """Exporters leave the batch open, and not the size: that is not the frame's."""
+    scores = answering(np.array([[0.1, 0.7, 0.2]]))
+    named = {"family": "classification", "labels": ["a", "b", "c"]}
+    for model, given in ((answering(yolo_rows(2, CAT, DOG), info=YOLO), {}), (scores, named)):
+        fixed = found_by(model, **given)
+        model.reshape(openvino.PartialShape([-1, 3, 64, 64]))
+        found = found_by(model, **given)
+        assert found.metadata["explained"] == fixed.metadata["explained"]
+        assert "64x" in found.metadata["explained"]
+        assert boxes_of(found) == boxes_of(fixed)
+        assert all_of(found, Classification) == all_of(fixed, Classification)
+        assert found.regions or all_of(found, Classification)
+
+
 def test_a_model_that_says_nothing_gives_its_tensors() -> None:
     frame = found_by(answering(yolo_rows(80, CAT)))
     assert not frame.regions

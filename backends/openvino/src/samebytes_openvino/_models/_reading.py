@@ -291,12 +291,12 @@ def _misfit(family: str, shapes: Sequence[tuple[int, ...]]) -> str:
 
 
 def _own_size(model: Any) -> tuple[int, int] | None:
-    """(width, height) of a model's image, where its shape is fixed and has 3 channels."""
+    """(width, height) of a model's image of 3 channels, where it is fixed, whatever the batch."""
     shape = model.inputs[0].partial_shape
-    if shape.is_dynamic or len(shape) != 4:
+    if shape.rank.is_dynamic or len(shape) != 4 or any(shape[n].is_dynamic for n in (1, 2, 3)):
         return None
-    lengths = list(shape.to_shape())
-    return (lengths[3], lengths[2]) if lengths[1] == 3 else (lengths[2], lengths[1])
+    _, first, second, third = (length.max_length for length in shape)
+    return (third, second) if first == 3 else (second, first)
 
 
 def _shapes_at(model: Any, size: tuple[int, int]) -> list[tuple[int, ...]]:
