@@ -292,7 +292,7 @@ def test_classification() -> None:
 def test_a_model_of_any_batch_has_its_own_size() -> None:
     """Exporters leave the batch open, and not the size: that is not the frame's."""
     scores = answering(np.array([[0.1, 0.7, 0.2]]))
-    named = {"family": "classification", "labels": ["a", "b", "c"]}
+    named: dict[str, Any] = {"family": "classification", "labels": ["a", "b", "c"]}
     for model, given in ((answering(yolo_rows(2, CAT, DOG), info=YOLO), {}), (scores, named)):
         fixed = found_by(model, **given)
         model.reshape(openvino.PartialShape([-1, 3, 64, 64]))
