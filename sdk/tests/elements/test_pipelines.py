@@ -10,6 +10,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -258,13 +259,21 @@ def test_threads_do_not_run_away_from_the_slowest() -> None:
 
 
 @pytest.mark.parametrize("threads", [0, 2])
-def test_a_pipeline_goes_without_the_garbage_collector(threads: int) -> None:
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_pipeline_goes_without_the_garbage_collector(fails: bool, threads: int) -> None:
+    @el.inplace
+    def refuse(picture: Any) -> None:
+        if fails and picture.pts == 4:
+            raise ZeroDivisionError
+
     with collector_off():
-        elements = [add(by=1), Collect()]
+        elements = [add(by=1), refuse(), Collect()]
         gone: list[Any] = [weakref.ref(element) for element in elements]
         pipe = el.Pipeline(frames(6), *elements)
-        with pipe.start(threads=threads) as out:
-            gone += [weakref.ref(picture) for picture in out]
+        with suppress(ElementError), pipe.start(threads=threads) as out:
+            for picture in out:
+                gone.append(weakref.ref(picture))
+                del picture  # what comes last is an error, not another one
         del pipe, elements, out
         assert [ref() for ref in gone] == [None] * len(gone)
 

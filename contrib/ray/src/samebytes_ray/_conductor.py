@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -61,9 +62,10 @@ class Conductor:
         self._events: SimpleQueue[Any] = SimpleQueue()
         self.output: SimpleQueue[Any] = SimpleQueue()
         self._feeder = Feeder(stages[0], on_error, in_flight, self._events.put)
-        self.posts = [Post(s, on_error, timeout, self._answered) for s in stages[1:]]
+        tell = partial(_tell, self._events)  # not of this object, which has them
+        self.posts = [Post(s, on_error, timeout, tell) for s in stages[1:]]
         self._restarts = restarts
-        self._thread = threading.Thread(target=self._run, name="conductor", daemon=True)
+        self._thread: threading.Thread | None = None  # before it ran it would refer to this object
         self._under_way: Counter[int] = Counter()
         self._roomy: set[int] = set()
         self._reports: dict[int, Report] = {}
@@ -91,6 +93,7 @@ class Conductor:
             self._close(failed=True)
             raise
         self._feeder.start()
+        self._thread = threading.Thread(target=self._run, name="conductor", daemon=True)
         self._thread.start()
 
     def _opened(self, post: Post, info: el.FrameInfo | None) -> el.FrameInfo | None:
@@ -101,7 +104,7 @@ class Conductor:
 
     def stop(self, *, failed: bool) -> None:
         """Stop now; what is under way is lost."""
-        if self._thread.ident is None:
+        if self._thread is None or self._thread.ident is None:
             self._close(failed=failed)
             return
         self._events.put(_Stop(failed))
@@ -154,15 +157,17 @@ class Conductor:
         try:
             while not self._is_done():
                 self._handle(self._events.get())
-        except BaseException as error:
-            self._error = self._error or error
+        except BaseException as failure:
+            self._error = self._error or failure
         stopped = self._stopped
         failed = self._error is not None or (stopped is not None and stopped.failed)
         try:
             self._close(failed=failed)
-        except Exception as error:
-            self._error = self._error or error
-        self.output.put(self._error if self._error is not None else END)
+        except Exception as failure:
+            self._error = self._error or failure
+        # Its traceback will hold the call that raises it, and that the program's object.
+        error, self._error = self._error, None
+        self.output.put(END if error is None else error)
 
     def _is_done(self) -> bool:
         if self._stopped is not None:
@@ -189,10 +194,6 @@ class Conductor:
             if isinstance(event, BaseException):
                 self._fail(event, 0)
             self._starve(0)
-
-    def _answered(self, post: Post, generation: int, call: Call, future: Any) -> None:
-        """Called in a thread of Ray's."""
-        self._events.put(_Answer(post, generation, call, future))
 
     def _answer(self, event: _Answer) -> None:
         post, call = event.post, event.call
@@ -305,11 +306,17 @@ class Conductor:
                 except ray.exceptions.RayError:  # it is dead: what it did is not known
                     pass
             post.dismiss()
+            post.forget()
         self.closed = True
         if names and not failed:
             raise ElementError(
                 names[0], f"it does not return in {_PATIENCE:g} s, so its process was ended"
             )
+
+
+def _tell(events: SimpleQueue[Any], *answer: Any) -> None:
+    """Called in a thread of Ray's."""
+    events.put(_Answer(*answer))
 
 
 def _died(post: Post, error: Any) -> WorkerDiedError:

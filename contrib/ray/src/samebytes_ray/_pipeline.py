@@ -184,7 +184,10 @@ class Running(sb.Storage.Uncopied):
             return found
         self.stopped = True
         if found is not END:
-            raise found
+            try:
+                raise found
+            finally:
+                del found  # its traceback holds this call
         return None
 
     @property

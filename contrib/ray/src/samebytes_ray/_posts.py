@@ -118,7 +118,10 @@ class Post:
         self.where = wait_for(self._actor, self.stage, self.timeout)
         opened: Opened | Failure = ray.get(self._actor.open.remote(before))
         if isinstance(opened, Failure):
-            raise raised(opened, self.where)
+            try:
+                raise raised(opened, self.where)
+            finally:
+                del opened  # the error's traceback holds this call
         self.explained = opened.explained
         self._opened = True
         return opened.gives
@@ -203,6 +206,17 @@ class Post:
         if self._actor is not None:
             dismiss(self._actor)
         self._actor, self._opened = None, False
+
+    def forget(self) -> None:
+        """Let go of the frames, and of who would get the answers that still come."""
+        self.answered = _ignored
+        self.waiting.clear()
+        self.asked.clear()
+        self.held.clear()
+
+
+def _ignored(*_: object) -> None:
+    """Takes an answer that nobody waits for."""
 
 
 def _passed_on(origin: Parcel, call: Call, given: Given) -> Parcel:

@@ -53,7 +53,7 @@ class Feeder:
         self._room: SimpleQueue[None] = SimpleQueue()
         for _ in range(in_flight):
             self._room.put(None)
-        self._thread = threading.Thread(target=self._feed, name="source", daemon=True)
+        self._thread: threading.Thread | None = None  # before it ran it would refer to this object
         self.accepted = 0
 
     def open(self) -> el.FrameInfo | None:
@@ -67,6 +67,7 @@ class Feeder:
 
     def start(self) -> None:
         """Begin to read."""
+        self._thread = threading.Thread(target=self._feed, name="source", daemon=True)
         self._thread.start()
 
     def more(self) -> None:
@@ -77,7 +78,7 @@ class Feeder:
         """Read no more, and close the elements."""
         self._ending, self._failed = True, failed
         self._room.put(None)
-        if self._thread.ident is None:
+        if self._thread is None or self._thread.ident is None:
             if self._running is not None:
                 self._running.stop()
             return

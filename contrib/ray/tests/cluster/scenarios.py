@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import tempfile
 import time
 import traceback
+import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -341,6 +344,26 @@ def a_source_that_raises() -> None:
 def open_that_raises() -> None:
     with pytest.raises(ElementError, match=r"'FailsToOpen'.*open\(\) raised.*model.xml"):
         sbr.Pipeline(Pictures(), FailsToOpen()).start()
+
+
+def a_pipeline_goes_without_the_garbage_collector() -> None:
+    """Whichever way it ends; what the driver read may be large."""
+    diary = folder() / "diary"
+    gc.disable()
+    try:
+        for element in (Look(), Raises(5, diary), FailsToOpen(), Raises(-1, diary)):
+            source = Pictures()
+            gone = weakref.ref(source)
+            pipe = sbr.Pipeline(source, element)
+            with suppress(ElementError), pipe.start() as out:
+                for frame in out:
+                    del frame
+                    if getattr(element, "at", 0) < 0:  # the program stops it
+                        break
+            out = pipe = source = None  # type: ignore[assignment]
+            assert gone() is None, element
+    finally:
+        gc.enable()
 
 
 def no_more_frames_than_agreed_are_under_way() -> None:

@@ -136,6 +136,7 @@ class Threads:
         """Wait for the threads; at most until then, by time.monotonic()."""
         if self._unfinished is not None:
             self._unfinished.join()
+            self._unfinished = None  # it refers to this object
         for thread, _ in self._threads:
             while not _ends(thread, until - time.monotonic()) and time.monotonic() < until:
                 pass
