@@ -157,6 +157,25 @@ def test_a_container_without_a_place_for_the_codec_says_which_it_has(
         el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
 
 
+@pytest.mark.parametrize(("ending", "given"), [("y4m", "rgb24"), ("mkv", "rgb24"), ("y4m", "nv12")])
+def test_a_container_without_a_place_for_raw_pixels_says_so(
+    ending: str, given: str, tmp_path: Path
+) -> None:
+    sink = FFmpegSink(tmp_path / f"made.{ending}", codec="rawvideo")
+    with pytest.raises(ElementError, match=f"no place for raw {given}: convert the frames"):
+        el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_picture_is_the_file_of_one_frame(threads: int, tmp_path: Path) -> None:
+    frames = [av.VideoFrame(64, 48, "rgb24") for _ in range(3)]
+    el.Pipeline(frames[:1], FFmpegSink(tmp_path / "one.png", "png")).run(threads=threads)
+    el.Pipeline(frames, FFmpegSink(tmp_path / "%03d.png", "png")).run(threads=threads)
+    with pytest.raises(ElementError, match=r'holds one picture: .* such as "%03d"'):
+        el.Pipeline(frames, FFmpegSink(tmp_path / "two.png", "png")).run(threads=threads)
+    assert {path.stem for path in tmp_path.iterdir()} == {"one", "001", "002", "003", "two"}
+
+
 @pytest.mark.parametrize("width", [64, 65])
 @pytest.mark.parametrize("ending", ["avi", "mkv", "mov", "nut"])
 @pytest.mark.parametrize(

@@ -59,8 +59,17 @@ def add_stream(
         raise ValueError(advice(container, url, codec)) from error
 
 
-def advice(container: Any, url: object, codec: str) -> str:
-    """Return the words that a container does not hold such video, and a codec that it does."""
+def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
+    """Return the words that a container does not hold such video, and a codec that it does.
+
+    Args:
+        pixels: the pixel format, if that may be the reason.
+    """
+    if codec == "rawvideo" and pixels:
+        return (
+            f"the container {container.format.name} has no place for raw {pixels}: convert the "
+            "frames before, or take another encoder, such as 'ffv1' in .mkv"
+        )
     usual = getattr(container, "default_video_codec", "")  # not in PyAV 12
     if container.format.name == "image2" and usual:  # of many formats: the ending says which
         ending = PurePath(str(url)).suffix[1:].lower()

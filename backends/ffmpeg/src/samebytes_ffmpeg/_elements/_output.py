@@ -20,7 +20,7 @@ from .._from_cpu import named
 from ._containers import add_stream, advice, is_about_the_codec, is_read_back, says_range
 from ._describing import as_said, describe, has_colours, properties_of
 from ._encoders import name_for, why_not_of_range
-from ._failures import in_words
+from ._failures import ARGUMENT_ERROR, in_words
 from ._peer import Peer
 from ._times import Times
 
@@ -205,10 +205,18 @@ class Output:
             except av.FFmpegError as error:
                 if not is_about_the_codec(error):
                     raise
-                said = advice(self._container, self._url, self._codec)
+                said = advice(self._container, self._url, self._codec, self._format)
                 raise ValueError(f"{in_words(error)}; perhaps {said}") from error
             self._headed = True  # from here on PyAV ends the connection when it is closed
-        self._container.mux(packets)
+        try:
+            self._container.mux(packets)
+        except ARGUMENT_ERROR as error:
+            if self._container.format.name != "image2" or not self._begun:
+                raise
+            raise ValueError(
+                "a file of this name holds one picture: put a place for a number into the name, "
+                'such as "%03d", or leave out all frames but one'
+            ) from error
         self._begun, self._refused = True, False
 
 
