@@ -191,6 +191,47 @@ def test_a_queue_that_is_dropped_while_it_runs(model: Any) -> None:
     assert until(lambda: alive() is None)
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_dropped_queue_needs_no_collector(model: Any, waits: bool) -> None:
+    """It would keep the inputs of its inferences, of which the collector does not know the size."""
+    seen: list[int] = []
+
+    def go() -> list[weakref.ref[Any]]:
+        queue = InferQueue(model, 2)
+        queue.set_callback(lambda _request, userdata: seen.append(userdata))
+        arrays = [full(number) for number in range(4)]
+        for number, array in enumerate(arrays):
+            queue.start_async(array, number, copy=True)
+        if waits:
+            queue.wait_all()
+        return [weakref.ref(held) for held in (queue, *queue, *arrays)]
+
+    gc.collect()
+    gc.disable()
+    try:
+        left = go()
+        end = time.monotonic() + LONG
+        while any(one() is not None for one in left) and time.monotonic() < end:
+            time.sleep(0.005)  # in the callback that drops it, a thread of its own waits
+        assert [one() for one in left] == [None] * len(left)
+    finally:
+        gc.enable()
+    assert sorted(seen) == [0, 1, 2, 3]
+
+
+def test_a_request_of_a_queue_that_is_started_by_itself_calls_back(model: Any) -> None:
+    seen: list[Any] = []
+    with InferQueue(model, 1) as queue:
+        queue.set_callback(lambda request, userdata: seen.append((request, userdata)))
+        queue.start_async(full(1), "first", copy=True)
+        queue.wait_all()
+        for _ in range(2):
+            queue[0].start_async()
+            queue[0].wait()
+            assert until(queue.is_ready)
+        assert seen == [(queue[0], "first")] * 3
+
+
 def test_close_waits_for_the_callbacks(model: Any) -> None:
     """Also for those of the last inferences and of what they start. Closing twice is harmless."""
     for _ in range(10):

@@ -139,12 +139,18 @@ class _CallbackError:
         self._error = error
 
     def __del__(self) -> None:
-        raise self._error
+        try:
+            raise self._error
+        finally:
+            del self  # the error's traceback holds this call
 
 
 def report(error: BaseException) -> None:
     """Give an error that a callback raised to sys.unraisablehook."""
-    _CallbackError(error)
+    try:
+        _CallbackError(error)
+    finally:
+        del error  # so it does here, which is where that call came from
 
 
 _running: weakref.WeakSet[Inference] = weakref.WeakSet()
