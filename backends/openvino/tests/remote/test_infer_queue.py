@@ -163,6 +163,30 @@ def test_errors_of_a_queues_callback_are_reported(
     assert queue.is_ready()
 
 
+def test_errors_of_callbacks_keep_no_queue(model: Any, reported: list[BaseException]) -> None:
+    def failing(_request: InferRequest, userdata: int) -> None:
+        raise ValueError(userdata)
+
+    gc.collect()
+    gc.disable()
+    try:
+        queue = InferQueue(model, 2)
+        queue.set_callback(failing)
+        for number in range(3):
+            queue.start_async(None, number)
+        queue.wait_all()
+        assert len(reported) == 3
+        reported.clear()
+        gone = weakref.ref(queue[0])
+        del queue
+        end = time.monotonic() + LONG
+        while gone() is not None and time.monotonic() < end:
+            time.sleep(0.005)
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
 def test_a_refused_start_gives_the_request_back(model: Any) -> None:
     queue = InferQueue(model, 1)
     for _ in range(3):

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Lock
@@ -25,6 +25,13 @@ __all__ = ["InferQueue"]
 
 _LOOK = 0.05
 """Seconds between two looks for requests that failed, of which OpenVINO does not call back."""
+
+
+def _ended(alive: ref[InferQueue], number: int) -> None:
+    """The end of an inference that was started on the request itself."""
+    queue = alive()
+    if queue is not None:
+        queue._ended(number)
 
 
 class _Turn:
@@ -73,10 +80,10 @@ class InferQueue:
         # exception of a signal handler inside its wait() leaves the lock released.
         self._news: SimpleQueue[None] = SimpleQueue()
         self._idle = deque(range(count))
-        self._turns: list[weakref.ref[_Turn] | None] = [None] * count
+        self._turns: list[ref[_Turn] | None] = [None] * count
         self.userdata: list[Any] = [None] * count
-        for number, request in enumerate(self._requests):
-            request.on_end(partial(self._ended, number))
+        for number in range(count):
+            self._hold_while_running(number, False)
 
     def start_async(self, inputs: Any = None, userdata: Any = None, *, copy: bool = False) -> None:
         """Start an inference on an idle request; without one, wait until there is.
@@ -93,8 +100,9 @@ class InferQueue:
         """
         turn: Any = _Turn()
         try:
-            number = self._take(weakref.ref(turn))
+            number = self._take(ref(turn))
             self.userdata[number] = userdata
+            self._hold_while_running(number, True)
             self._requests[number].start_async(inputs, copy=copy)
             turn = None  # tracebacks may hold this frame
         except BaseException:
@@ -189,7 +197,7 @@ class InferQueue:
         state = "closed" if self._closed else f"{len(self._idle)} of {len(self)} idle"
         return f"<InferQueue, {state}>"
 
-    def _take(self, turn: weakref.ref[_Turn]) -> int:
+    def _take(self, turn: ref[_Turn]) -> int:
         while True:
             with self._lock:
                 if self._closed:
@@ -220,8 +228,14 @@ class InferQueue:
     def _give_back(self, number: int) -> None:
         with self._lock:
             if number not in self._idle:
+                self._hold_while_running(number, False)
                 self._idle.append(number)
                 self._tell()
+
+    def _hold_while_running(self, number: int, running: bool) -> None:
+        """Let a request refer to this queue: strongly while it runs, so that it calls back."""
+        ended = partial(self._ended, number) if running else partial(_ended, ref(self), number)
+        self._requests[number].on_end(ended)
 
     def _ended(self, number: int) -> None:
         """OpenVINO's callback."""
