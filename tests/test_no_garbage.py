@@ -7,6 +7,7 @@ what the frameworks leave by themselves, and no more buffers in use than a plain
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,9 @@ import samebytes as sb
 import samebytes_opencv
 import samebytes_openvino as sbo
 from samebytes import elements as el
+from samebytes.errors import ElementError
 from samebytes.testing import assert_no_garbage, missing_device
+from samebytes.testing.rules.garbage import collector_off
 
 WIDTH, HEIGHT = 64, 48
 _FRAMES = 700
@@ -124,6 +127,39 @@ def test_image_model(video: str, device: str, resize: Any) -> None:
 def test_infer_element(video: str, device: str, threads: int) -> None:
     infer = el.create("openvino.infer", network(), device=device)
     check(el.Pipeline(el.create("ffmpeg.source", video), infer), threads, decoded(video))
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+@pytest.mark.parametrize("regions", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_pipeline_that_has_ended(
+    video: str, device: str, fails: bool, regions: bool, threads: int
+) -> None:
+    """Its decoder, model and elements go, however it ended."""
+
+    def find(frame: sb.Frame) -> sb.Frame:
+        frame.regions.append(sb.Region(0, 0, 32, 32))
+        return frame
+
+    def read(_frame: sb.Frame, _outputs: object, _region: object = None) -> None:
+        if fails:
+            raise ZeroDivisionError
+
+    with collector_off():
+        source = el.create("ffmpeg.source", video, frames=3)
+        infer = el.create(
+            "openvino.infer", network(), device, postprocess=read, regions=regions, copy=True
+        )
+        gone = [weakref.ref(source), weakref.ref(infer)]
+        pipe = el.Pipeline(source, find, infer)
+        try:
+            pipe.run(threads=threads)
+        except ElementError:
+            assert fails
+        else:
+            assert not fails
+        del pipe, source, infer
+        assert [one() for one in gone] == [None, None]
 
 
 @pytest.mark.parametrize("threads", [0, 2])

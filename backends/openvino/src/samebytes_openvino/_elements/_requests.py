@@ -405,9 +405,10 @@ class Models:
         return new_outputs(request, context, self._element.batch)
 
     def close(self) -> None:
-        """Release the model of images."""
+        """Release the models."""
         if isinstance(self.images, ImageModel):
             self.images.close()
+        self.images = None  # on a device it calls this object
 
     def _image_model_for(self, frame: Frame[Any]) -> ImageModel | PartsModel:
         element, of_regions = self._element, self._element.regions is not False
