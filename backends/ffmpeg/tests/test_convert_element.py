@@ -70,6 +70,38 @@ class TestRunning:
             assert out.statistics().of("convert").converted_bytes == 0
         assert (sb.stats().conversions, sb.stats().copies) == (0, 0)
 
+    @pytest.mark.parametrize("wanted", ["limited", "full"])
+    @pytest.mark.parametrize("range_", [None, "limited", "full"])
+    @pytest.mark.parametrize("node", ["ffmpeg", "cpu"])
+    @pytest.mark.parametrize("branch", [False, True])
+    def test_ranges_that_only_frames_say(
+        self, threads: int, node: str, range_: str | None, branch: bool, wanted: str
+    ) -> None:
+        """Such frames go on as they came, and others are new ones, whatever comes behind it."""
+
+        @el.source(gives=el.Image("I420", memory=node, width=64, height=48))
+        def given() -> Iterator[Any]:
+            for number in range(3):
+                frame = sb.frame(native(number))
+                if range_:
+                    frame.metadata["color_range"] = range_
+                yield frame if node == "ffmpeg" else el.own_copy(frame).map("cpu", "rw")
+
+        convert = el.create("convert", "I420", color_range=wanted)
+        seen: list[tuple[str, int]] = []
+
+        @el.inplace(takes=el.Image("I420", memory="cpu", access="r" if branch else "rw"))
+        def look(frame: sb.Frame[Any]) -> None:
+            said = frame.metadata.get("color_range", "limited")
+            seen.append((said, int(frame[0].native[0, 0])))
+
+        steps: list[Any] = [[convert, look()]] if branch else [convert, look()]
+        with el.Pipeline(given(), *steps).start(threads=threads) as out:
+            nodes = [frame.context.node for frame in out]
+        same = wanted == (range_ or "limited")
+        assert nodes == [node if same or branch else "cpu"] * 3
+        assert seen[0] == (wanted, 100 if same else {"full": 98, "limited": 102}[wanted])
+
     def test_in_branches_too(self, threads: int) -> None:
         for format_ in ("I420", "RGB24"):
             seen: list[str] = []

@@ -112,6 +112,29 @@ def test_jpeg_of_another_range_is_refused_with_the_cause(
 
 
 @pytest.mark.parametrize(
+    ("codec", "ending", "range_"),
+    [
+        ("mjpeg", "avi", ColorRange.MPEG),
+        ("mjpeg", "avi", ColorRange.UNSPECIFIED),
+        ("mpeg2video", "mkv", ColorRange.JPEG),
+        ("ffv1", "avi", ColorRange.JPEG),
+    ],
+)
+def test_the_conversion_that_an_error_names_gives_the_range(
+    codec: str, ending: str, range_: ColorRange, tmp_path: Path
+) -> None:
+    made = tmp_path / f"made.{ending}"
+    with pytest.raises(ElementError, match="before it, ") as caught:
+        el.Pipeline(of_range(range_), FFmpegSink(made, codec=codec)).run(threads=0)
+    named = re.search(r'create\("convert", "(\w+)", color_range="(\w+)"\)', str(caught.value))
+    assert named is not None
+    convert = el.create("convert", named[1], color_range=named[2])
+    el.Pipeline(of_range(range_), convert, FFmpegSink(made, codec=codec)).run(threads=0)
+    with av.open(str(made)) as container:
+        assert len(list(container.decode(video=0))) == 3
+
+
+@pytest.mark.parametrize(
     ("codec", "ending"),
     [("ffv1", "mkv"), ("mpeg4", "mkv"), ("libvpx-vp9", "webm"), ("libx264", "mp4"), ("", "mp4")],
 )

@@ -79,7 +79,7 @@ class Convert(Transform):
             raise ValueError(str(error)) from error
         width, height = self.width or given.width, self.height or given.height
         made = replace(given, format=name, width=width, height=height)
-        if way is None and made == given:
+        if way is None and made == given and self._keeps_colours:
             return given
         return replace(made, memory="cpu", pool=None)
 
@@ -123,13 +123,22 @@ class Convert(Transform):
                 pool = self._pools[key] = FramePool(make, maximum=self.pool, name=self.name)
         return pool.acquire()
 
+    @property
+    def _keeps_colours(self) -> bool:
+        """True if it does not depend on what a frame says of its colours whether it is changed."""
+        return self.color_range is None and self.color_matrix is None
+
     def _is_that_already(self, frame: Frame[Any]) -> bool:
+        if not self._keeps_colours:
+            source = picture_of(frame)
+            return source == self._wanted(source)
         info = frame.image
-        return (
-            self.color_range is None
-            and self.color_matrix is None
-            and (self.width or info.width, self.height or info.height) == (info.width, info.height)
-            and ImageFormat.of(self.format) == info.format
+        size = self.width or info.width, self.height or info.height
+        return size == (info.width, info.height) and ImageFormat.of(self.format) == info.format
+
+    def _wanted(self, source: PictureInfo) -> PictureInfo:
+        return wanted(
+            source, self.format, self.width, self.height, self.color_range, self.color_matrix
         )
 
     def _way(self, given: FrameInfo, frame: Frame[Any] | None = None) -> Way | None:
@@ -150,9 +159,7 @@ class Convert(Transform):
             except UnknownNameError:  # a palette of FFmpeg's: its frames show who reads it
                 return None
             source = PictureInfo(image, *colors_of(image.format, {}))
-        target = wanted(
-            source, self.format, self.width, self.height, self.color_range, self.color_matrix
-        )
+        target = self._wanted(source)
         if target == source:
             return None
         origin = self.pipeline_context(given.memory) if frame is None else frame

@@ -382,7 +382,8 @@ class Stage:
         if self._given.get(stream) != seen:
             # One that announced nothing may give anything: who takes it says whether it fits.
             plans = () if self._gives_same else self._plans.get(stream, ())
-            announced(self._negotiation, self.step, frame, plans)
+            moved = made_of is not None and _is_of(frame, made_of)
+            announced(self._negotiation, self.step, frame, plans, moved=moved)
             self._given[stream] = seen
         identify(frame, stream)
         self.meter.gave()
@@ -433,26 +434,37 @@ def wrapped(given: Any, name: str) -> Frame:
         ) from None
 
 
+def _is_of(frame: Frame, came: Frame) -> bool:
+    """True if a frame is the one that came, or mapped from that."""
+    one: Frame | None = frame
+    while one is not None and one is not came:
+        one = one.parent
+    return one is came
+
+
 def announced(
-    negotiation: Negotiation, step: Step, frame: Frame, plans: Sequence[FrameInfo]
-) -> FrameInfo:
+    negotiation: Negotiation, step: Step, frame: Frame, plans: Sequence[FrameInfo],
+    *, moved: bool = False,
+) -> FrameInfo:  # fmt: skip
     """See whether a frame is what its element announced.
 
     Args:
         plans: what negotiate() said, the latest last; a frame is to be like one of them.
+        moved: it is the frame that came, or a mapping of it, which may lie elsewhere: the next
+            element looks at it.
 
     Raises:
         NegotiationError: it is not.
     """
     found = FrameInfo.of(frame, plans[-1] if plans else None)
     negotiation.check_announced(step, found)
-    if plans and not any(_is_as_said(found, plan) for plan in plans):
+    if plans and not any(_is_as_said(found, plan, moved) for plan in plans):
         raise NegotiationError(
             step.name, f"negotiate() announced {plans[-1]}, but it gives {found}"
         )
     return found
 
 
-def _is_as_said(found: FrameInfo, plan: FrameInfo) -> bool:
-    names = ("media", "memory", "format", "width", "height", "audio")
+def _is_as_said(found: FrameInfo, plan: FrameInfo, moved: bool) -> bool:
+    names = ("media", "format", "width", "height", "audio", *(() if moved else ("memory",)))
     return all(getattr(plan, n) in (None, getattr(found, n)) for n in names)

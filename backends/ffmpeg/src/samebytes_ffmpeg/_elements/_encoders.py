@@ -144,6 +144,11 @@ def why_not_of_range(
     libavcodec/mjpegenc.c: its first formats are those of full range, and others need to be allowed.
     avcodec_open2() says no more than "Invalid argument".
     """
+
+    def converted(color_range: str) -> str:
+        image = frame.image.format
+        return f'Put el.create("convert", "{image}", color_range="{color_range}") before it'
+
     native = frame.native
     full = (
         frame.metadata.get("color_range") == "full"
@@ -153,13 +158,13 @@ def why_not_of_range(
     if full and codec in _LIMITED:
         return (
             f"the file would say limited range, as {codec} does of all YUV, and the frames are of "
-            "full range: blacks and whites would be cut off. Convert them before, take another "
+            f"full range: blacks and whites would be cut off. {converted('limited')}, take another "
             "encoder (libx264, libvpx-vp9), or allow it with options={'strict': 'unofficial'}"
         )
     if full and lost_in:
         return (
             f"the file would say no range, as {codec} in {lost_in} does not, and the frames are of "
-            "full range: players would cut blacks and whites off. Convert them before, take "
+            f"full range: players would cut blacks and whites off. {converted('limited')}, take "
             "another ending (.mkv) or encoder (libx264, libvpx-vp9), or allow it with "
             "options={'strict': 'unofficial'}"
         )
@@ -172,8 +177,8 @@ def why_not_of_range(
     limited = native.color_range == ColorRange.MPEG
     found = "of limited range" if limited else "of a range that they do not say"
     return (
-        f"{codec} takes YUV of full range ({', '.join(known)}), and the frames are {found}: "
-        "convert them before, or allow it with options={'strict': 'unofficial'}"
+        f"{codec} takes YUV of full range ({', '.join(known)}), and the frames are {found}. "
+        f"{converted('full')}, or allow it with options={{'strict': 'unofficial'}}"
     )
 
 
