@@ -7,8 +7,10 @@ what the frameworks leave by themselves, and no more buffers in use than a plain
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ import samebytes as sb
 import samebytes_opencv
 import samebytes_openvino as sbo
 from samebytes import elements as el
-from samebytes.errors import ElementError
+from samebytes.errors import ElementError, PluginError, SamebytesError
 from samebytes.testing import assert_no_garbage, missing_device
 from samebytes.testing.rules.garbage import collector_off
 
@@ -160,6 +162,29 @@ def test_a_pipeline_that_has_ended(
             assert not fails
         del pipe, source, infer
         assert [one() for one in gone] == [None, None]
+
+
+@pytest.mark.parametrize("name", el.available())
+def test_each_element_goes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the addresses and models that are asked for none is there."""
+    monkeypatch.chdir(tmp_path)
+    try:
+        known = el.element_class(name).declared_parameters()
+    except PluginError as error:
+        pytest.skip(f"missing package of {name}: {error}")
+    made: dict[str, Any] = {"format": "RGB", "matrix": (1, 0, 0, 0, 1, 0), "timeout": 0.2}
+    made |= {"address": f"@samebytes-{os.getpid()}-nobody"}
+    required = {one.name: 8 if one.type is int else "x" for one in known.values() if one.required}
+    picture = sb.context("cpu").allocate_frame("I420", WIDTH, HEIGHT)
+    with collector_off():
+        element = el.create(name, **required | {key: made[key] for key in made if key in known})
+        gone = weakref.ref(element)
+        is_source = isinstance(element, el.Source)
+        pipe = el.Pipeline(*([element] if is_source else [[picture], element]))
+        with suppress(SamebytesError):
+            pipe.run()
+        del pipe, element
+        assert gone() is None
 
 
 @pytest.mark.parametrize("threads", [0, 2])

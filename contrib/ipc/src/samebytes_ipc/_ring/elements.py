@@ -9,6 +9,7 @@ import weakref
 from collections import defaultdict
 from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import samebytes.elements as el
@@ -204,7 +205,7 @@ class RingSource(el.Source):
 
     def open(self, context: Context | None) -> None:
         """Wait for the writer."""
-        self._timelines = defaultdict(lambda: el.Timeline(live=self.live))
+        self._timelines = defaultdict(partial(el.Timeline, live=self.live))
         ring = self._ring = _LateReader(
             self.address, frames=self.frames or None, timeout=self.timeout, live=self.live,
             spin=self.spin,
