@@ -315,6 +315,18 @@ class TestSeveral:
         with pytest.raises(UnsupportedObjectError, match="from the bottom up"):
             upside_down.convert("RGB24", by="alpha")
 
+    def test_one_that_was_asked_says_who_else_is_there(self, alpha: Site) -> None:
+        with pytest.raises(UnsupportedObjectError, match="'alpha' does not convert I420") as caught:
+            picture().convert("NV21", by="alpha")
+        *_, reason, advice = str(caught.value).split("\n  - ")
+        assert reason == "alpha: it does not like NV21"
+        assert re.match("without by=: " + _MISSING.format("ffmpeg"), advice)
+        alpha.module("beta_conversions", _OTHER)
+        alpha.plugin("beta", _DECLARES_OTHER.format(cost="cost=5000.0, "))
+        with pytest.raises(UnsupportedObjectError) as caught:
+            picture().convert("NV21", by="alpha")
+        assert str(caught.value).endswith("\n  - without by=: 'beta' is tried too")
+
     def test_one_that_is_broken_is_passed_over(self, alpha: Site) -> None:
         alpha.module("beta_conversions", "import nothing_of_that_name")
         alpha.plugin("beta", _DECLARES_OTHER.format(cost="cost=1.0, "))

@@ -124,8 +124,8 @@ def _from_yuv(source: PictureInfo, letters: str) -> int:
     if source.color_range != "limited" or source.color_matrix not in _BT601:
         raise Refused(
             f"OpenCV computes YUV of limited range and of BT.601 ({' or '.join(_BT601)}) alone, "
-            f"not of {source.color_range} range and {source.color_matrix}: "
-            'pip install "samebytes[ffmpeg]", whose converter takes those of each frame'
+            f"not of {source.color_range} range and {source.color_matrix}; the converter "
+            "of samebytes-ffmpeg takes those of each frame"
         )
     if image.width % 2 or (image.height % 2 and name not in _PACKED):
         raise Refused(f"OpenCV converts {name} of even width and height alone, not {image}")

@@ -149,11 +149,17 @@ def choose(
     if needs_copy is not None:
         raise needs_copy
     lines = sorted({f"\n  - {plugins[spec]}: {working(why)}" for spec, why in reasons.items()})
+    where = "" if memory in (None, "cpu") else f" in {memory}"
     if by is None:
         lines += [f"\n  - {missing}" for missing in _absent()]
-    where = "" if memory in (None, "cpu") else f" in {memory}"
+        raise UnsupportedObjectError(
+            f"nothing that is installed converts {source} to {target}{where}:{''.join(lines)}"
+        )
+    others = sorted({plugin for plugin, _ in tables().converters} - {by})
+    tried = f"{', '.join(map(repr, others))} is tried too" if others else "; ".join(_absent())
     raise UnsupportedObjectError(
-        f"nothing that is installed converts {source} to {target}{where}:{''.join(lines)}"
+        f"{by!r} does not convert {source} to {target}{where}:{''.join(lines)}"
+        + (f"\n  - without by=: {tried}" if tried else "")
     )
 
 
