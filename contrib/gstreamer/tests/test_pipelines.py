@@ -68,6 +68,19 @@ def write_all(sink: sbg.GStreamerSink, times: Iterable[int]) -> None:
         sink.write(gray(1, number))
 
 
+@pytest.mark.parametrize(("given", "near"), [("S24LE", "S32LE"), ("F32BE", "F32LE")])
+def test_samples_without_a_dtype_name_the_conversion(given: str, near: str) -> None:
+    pipeline = f"audiotestsrc num-buffers=1 ! audio/x-raw,format={given}"
+    advice = f"audioconvert ! audio/x-raw,format={near}"
+    with (
+        sbg.GStreamerSource(pipeline) as source,
+        pytest.raises(LayoutError, match=f"{given} are not whole .*: put {advice} behind"),
+    ):
+        next(source)
+    with sbg.GStreamerSource(f"{pipeline} ! {advice}") as source:
+        assert len(list(source)) == 1
+
+
 class TestSource:
     def test_all_frames_in_order(self) -> None:
         times = []

@@ -130,9 +130,11 @@ def sample_dtype(name: str) -> str:
     try:
         return _SAMPLES[name]
     except KeyError:
+        near = name.replace("BE", "LE")
+        near = near if near in _SAMPLES else "S32LE"  # which holds those of 18, 20 and 24 bits
         raise LayoutError(
-            f"GStreamer's sample format {name} is not in the machine's byte order: put an "
-            "audioconvert before it"
+            f"samples of GStreamer's format {name} are not whole elements in the machine's byte "
+            f"order: put audioconvert ! audio/x-raw,format={near} behind what gives them"
         ) from None
 
 
