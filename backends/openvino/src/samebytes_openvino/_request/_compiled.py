@@ -14,6 +14,7 @@ import openvino
 
 import samebytes
 from samebytes.errors import MissingDependencyError, UnsupportedObjectError
+from samebytes.plugins import without_secrets_in
 
 from .._core import check_device_name, core_of, read_model
 from .._errors import naming
@@ -314,7 +315,11 @@ def import_model(
             bytes nor a path.
     """
     if isinstance(blob, str | os.PathLike):
-        blob = Path(blob).read_bytes()
+        try:
+            blob = Path(blob).read_bytes()
+        except OSError as error:
+            without_secrets_in(error)  # a URL, of which OpenVINO reads none
+            raise
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise UnsupportedObjectError(
             f"a {type(blob).__name__} is neither bytes of export_model() nor the path of a file"
