@@ -193,3 +193,14 @@ def test_living_tensors_at_interpreter_exit() -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "end of script\n", "")
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fnuz", "complex32", "float4_e2m1fn_x2"])
+def test_types_that_nobody_else_has_go_as_uint8(name: str) -> None:
+    """As the error says."""
+    tensor = torch.zeros((2, 8), dtype=torch.uint8).view(getattr(torch, name))
+    with pytest.raises(LayoutError, match=r"export .*as uint8"):
+        samebytes.tensor(tensor)
+    taken = samebytes.tensor(tensor.view(torch.uint8))
+    assert taken.shape == (2, 8)
+    assert taken.handle() == tensor.data_ptr()

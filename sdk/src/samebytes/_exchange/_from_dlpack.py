@@ -230,11 +230,13 @@ def _dtype_of(code: int, bits: int, lanes: int) -> DType:
     if lanes != 1:
         raise LayoutError(
             f"vector elements of {lanes} lanes are not supported: "
-            "export the array with the lanes as its last axis"
+            "export the array with the lanes as its last axis, or as uint8"
         )
     dtype = from_dlpack_code(code, bits)
     if dtype is None:
-        raise LayoutError(f"no dtype for DLPack type code {code} with {bits} bits")
+        raise LayoutError(
+            f"no dtype for DLPack type code {code} with {bits} bits: export the elements as uint8"
+        )
     if dtype.packed:
         raise LayoutError(f"{dtype} elements share bytes: export them as uint8")
     return dtype
