@@ -200,3 +200,21 @@ def test_an_interrupt_that_comes_before_the_wait_ends_it(tmp_path: Path) -> None
         file.open()
     os.close(os.open(fifo, os.O_RDWR))  # for the thread that is still in open()
     file.close(remove=False, failed=True, stopping=True)
+
+
+def test_pipes_and_files_by_the_names_that_ffmpeg_has_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    reader, writer = os.pipe()
+    el.Pipeline(frames(5), FFmpegSink(f"pipe:{writer}", "mpeg4", format="matroska")).run()
+    with suppress(OSError):  # FFmpeg may have closed it
+        os.close(writer)
+    Path("12:30.mkv").write_bytes(os.read(reader, 1 << 16))
+    os.close(reader)
+    sink = FFmpegSink("file:made.mkv", "ffv1")
+    el.Pipeline(el.create("ffmpeg.source", "file:12:30.mkv"), sink).run()
+    assert len(list(el.Pipeline(el.create("ffmpeg.source", "made.mkv")).start())) == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["12:30.mkv", "made.mkv"]
+    with pytest.raises(ElementError, match="would be overwritten while it is read"):
+        el.Pipeline(el.create("ffmpeg.source", "file:made.mkv"), FFmpegSink("made.mkv")).run()

@@ -43,8 +43,10 @@ class OneFile:
     """
 
     def __init__(self, url: str, format_: str, options: Mapping[str, str], name: str) -> None:
+        url = url.removeprefix("file:")
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
-        self._path = None if "://" in url else Path(url).absolute()
+        elsewhere = "://" in url or url.startswith("pipe:")
+        self._path = None if elsewhere else Path(url).absolute()
         self._url = url if self._path is None else str(self._path)
         self._format, self._options, self._name = format_, options, name
         self._aside: Aside | None = None

@@ -99,7 +99,7 @@ class Input:
         self._lenient = lenient
         self._start = start
         limit = None if waking is None else waking.timeout
-        path = Path(url)
+        path = Path(url.removeprefix("file:"))
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         name = str(path.absolute()) if path.exists() else url
         self._use = reading(path)
