@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import threading
@@ -218,3 +219,24 @@ def test_pipes_and_files_by_the_names_that_ffmpeg_has_for_them(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["12:30.mkv", "made.mkv"]
     with pytest.raises(ElementError, match="would be overwritten while it is read"):
         el.Pipeline(el.create("ffmpeg.source", "file:made.mkv"), FFmpegSink("made.mkv")).run()
+
+
+@pytest.mark.pyav17
+def test_a_container_that_needs_to_seek_says_what_a_pipe_takes(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    with pytest.raises(
+        ElementError, match=r"mp4 cannot be written to a pipe .*'matroska'"
+    ) as caught:
+        el.Pipeline(frames(5), FFmpegSink(f"pipe:{writer}", "mpeg4", format="mp4")).run()
+    named = re.search(r"'movflags': '([\w+]+)'", str(caught.value))
+    assert named is not None
+    parts = {"movflags": named[1]}
+    sink = FFmpegSink(f"pipe:{writer}", "mpeg4", format="mp4", container_options=parts)
+    el.Pipeline(frames(5), sink).run()
+    with suppress(OSError):
+        os.close(writer)
+    made = tmp_path / "made.mp4"
+    made.write_bytes(os.read(reader, 1 << 16))
+    os.close(reader)
+    with av.open(str(made)) as container:
+        assert len(list(container.decode(video=0))) == 5

@@ -63,7 +63,7 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
     """Return the words that a container does not hold such video, and a codec that it does.
 
     Args:
-        pixels: the pixel format, if that may be the reason.
+        pixels: the pixel format, where the codec was taken and the header of the file refused.
     """
     if codec == "rawvideo" and pixels:
         return (
@@ -77,6 +77,13 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
     usual = {"wrapped_avframe": "rawvideo", "none": ""}.get(usual, usual)  # y4m
     if not usual and container.format.name.endswith("segment"):
         usual = "h264"
+    held = _ids(tuple(sorted(getattr(container, "supported_codecs", ()))))
+    if pixels and not PurePath(str(url)).is_absolute() and av.codec.Codec(codec, "w").id in held:
+        return (
+            f"the container {container.format.name} cannot be written to a pipe or connection: "
+            "take another one, such as format='matroska', or for mp4 "
+            "container_options={'movflags': 'frag_keyframe+empty_moov'}"
+        )
     such = f", such as {usual!r}" if usual else ""
     return (
         f"the container {container.format.name} has no place for {codec}: name another encoder "
