@@ -100,8 +100,8 @@ class Stage:
             except Exception as error:
                 raise ElementError(
                     _name(item),
-                    f"it cannot be pickled, so no actor can run it: {error}; make in open() what "
-                    "cannot be pickled",
+                    f"it cannot be pickled, so no actor can run it: {error}; pass the name of a "
+                    "file in place of such an object, or make it in open()",
                 ) from without_secrets_in(error)
         self.pickled = ray.cloudpickle.dumps(self.items)
 
