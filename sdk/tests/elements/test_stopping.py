@@ -7,7 +7,9 @@ import atexit
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -117,6 +119,31 @@ def test_who_stops_it_cuts_a_close_short() -> None:
     taking.join(60)
     assert out.stopped
     assert cut.is_set()
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_one_thread_takes_the_frames_and_others_are_refused(threads: int) -> None:
+    reading, go_on = threading.Event(), threading.Event()
+
+    def given() -> Iterator[Any]:
+        reading.set()
+        assert go_on.wait(60)
+        yield frame()
+
+    with (
+        el.Pipeline(given(), lambda one: one).start(threads=threads) as out,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        taken = pool.submit(list, out)
+        assert reading.wait(60)
+        while not out._frames_run():
+            time.sleep(0.001)
+        try:
+            with pytest.raises(ElementError, match=r"takes its frames already: .*queue\.Queue"):
+                next(out)
+        finally:
+            go_on.set()
+        assert len(taken.result(60)) == 1
 
 
 def test_starting_many_pipelines_costs_the_same() -> None:

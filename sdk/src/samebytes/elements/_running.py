@@ -77,7 +77,9 @@ class Running(Uncopyable):
         except ValueError:  # "generator already executing"
             if self._frames_run():
                 raise ElementError(
-                    self._run.graph.sources[0].name, "another thread takes its frames already"
+                    self._run.graph.sources[0].name,
+                    "another thread takes its frames already: let one thread take them, and hand "
+                    "them to others by a queue.Queue",
                 ) from None
             self._finish(failed=True)
             raise
