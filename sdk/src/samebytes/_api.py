@@ -18,12 +18,13 @@ from ._cpu.context import CpuContext, wrap_array, wrap_exported
 from ._cpu.frame import frame_of_arrays, given_parts
 from ._secrets import shown
 from .errors import LayoutError, UnsupportedObjectError
-from .formats import AudioInfo, ImageFormat
+from .formats import ImageFormat
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from ._core.edges.context import AnyContext, Level, Target
+    from .formats import AudioInfo
 
 __all__ = ["context", "frame", "refresh", "tensor", "wrap"]
 

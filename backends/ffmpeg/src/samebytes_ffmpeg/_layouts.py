@@ -6,16 +6,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from samebytes import TensorInfo
+from samebytes import TensorInfo, formats
 from samebytes.errors import LayoutError
-from samebytes.formats import AudioInfo, PlaneLayout
+from samebytes.formats import PlaneLayout
 from samebytes.plugins import Refused
 
 from ._pixel_formats import Palette, image_format
+
+if TYPE_CHECKING:
+    from samebytes.formats import AudioInfo
 
 __all__ = [
     "AUDIO_FORMATS",
@@ -88,7 +91,7 @@ def audio_info(
     if not rate:
         raise LayoutError("the audio frame has no sample rate: set frame.sample_rate first")
     dtype, interleaved = AUDIO_FORMATS[sample_format]
-    return AudioInfo(samples, channels, rate, dtype, interleaved, layout)
+    return formats.AudioInfo(samples, channels, rate, dtype, interleaved, layout)
 
 
 @lru_cache(maxsize=1024)

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from av import VideoFrame
 
+from samebytes import formats
 from samebytes.formats import (
     CHROMA_LOCATIONS,
     COLOR_MATRICES,
     COLOR_PRIMARIES,
     COLOR_TRANSFERS,
     Colorimetry,
-    duration_of,
-    field_order_of,
-    repeat_fields_of,
-    sample_aspect_of,
 )
 
 from ._avutil import AVFrame, get_pix_fmt
@@ -189,7 +186,7 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
     Raises:
         LayoutError, UnknownNameError: an entry is not what it can be.
     """
-    duration = duration_of(metadata)
+    duration = formats.duration_of(metadata)
     # PyAV lets it be written since 15.
     if native.time_base and hasattr(native, "duration"):
         native.duration = round(duration / Fraction(native.time_base)) if duration else 0
@@ -197,10 +194,10 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
         return
     frame = AVFrame.from_address(frame_address(native))
     _write_colors(frame, Colorimetry.of(metadata))
-    order = field_order_of(metadata) or "progressive"
+    order = formats.field_order_of(metadata) or "progressive"
     mark_fields(frame, order != "progressive", order == "top")
-    frame.repeat_pict = repeat_fields_of(metadata) or 0
-    said = sample_aspect_of(metadata)
+    frame.repeat_pict = formats.repeat_fields_of(metadata) or 0
+    said = formats.sample_aspect_of(metadata)
     ratio = said.limit_denominator(_INT - 1) if said else _NO_ASPECT
     if ratio.numerator < _INT:
         frame.sample_aspect_ratio[:] = ratio.numerator, ratio.denominator

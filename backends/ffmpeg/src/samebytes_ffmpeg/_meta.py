@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from av import AudioFrame, VideoFrame
 
 from samebytes import FrameMeta, formats
-from samebytes.formats import AudioInfo, ImageInfo
+from samebytes.formats import ImageInfo
 
 from ._avframe_abi import ints_of
 from ._avutil import AVFrame
@@ -29,6 +29,8 @@ from ._pyav import channel_count, frame_address, time_base_of
 if TYPE_CHECKING:
     from collections.abc import Callable
     from fractions import Fraction
+
+    from samebytes.formats import AudioInfo
 
 __all__ = ["FFmpegMeta", "info_of"]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from array import array as machine_values
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import formats
 from .._core.memory.frame import Frame
 from .._core.memory.info import TensorInfo
 from .._core.memory.meta import FrameMeta
@@ -16,8 +17,11 @@ from .._core.memory.tensor import CpuTensor, Tensor
 from .._core.owner.storage import joint_owner
 from .._numbers import counted
 from ..errors import LayoutError, UnsupportedObjectError
-from ..formats import AudioInfo, ImageFormat, ImageInfo, PlaneLayout
+from ..formats import ImageFormat, ImageInfo, PlaneLayout
 from .context import CPU
+
+if TYPE_CHECKING:
+    from ..formats import AudioInfo
 
 __all__ = ["frame_of_arrays", "given_parts"]
 
@@ -40,7 +44,7 @@ def frame_of_arrays(
     """
     parts = [_as_cpu(p) for p in given_parts(native)]
     if audio is not None:
-        if not isinstance(audio, AudioInfo):
+        if not isinstance(audio, formats.AudioInfo):
             raise UnsupportedObjectError(f"audio= must be a samebytes.AudioInfo, not {audio!r}")
         layouts = audio.plane_layouts()
         if len(parts) != len(layouts):

@@ -62,9 +62,9 @@ _WHOLE = _words("postdata rtmpconn rtmpsubscribe sessionid srtpinparams srtpoutp
 PLAIN_WORDS = ("passw", "passphrase", "pwd", "secret", "credential")
 LINES = ("authorization", "cookie")
 
+_ALL = {*_WORDS, *_PARTS, *_ENDS}
 # A text without any of these has no secret.
-_HINTS = (*(one for one in {*_WORDS, *_PARTS, *_ENDS}
-            if not any(other in one for other in {*_WORDS, *_PARTS, *_ENDS} - {one})),
+_HINTS = (*(one for one in _ALL if not any(other in one for other in _ALL if other is not one)),
           "sess", "header", "rtmp", "srtp", "post", "://", "?", "@", "%", "-p", "-u")  # fmt: skip
 
 

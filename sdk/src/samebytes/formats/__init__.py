@@ -13,12 +13,12 @@ docs/reference/frame-metadata.md.
 from typing import TYPE_CHECKING
 
 from samebytes._lazy import lazy_exports
-from samebytes.formats._audio import AudioInfo
 from samebytes.formats._image import ImageFormat, known_formats
 from samebytes.formats._info import ImageInfo
 from samebytes.formats._planes import PlaneFormat, PlaneLayout
 
 if TYPE_CHECKING:
+    from samebytes.formats._audio import AudioInfo
     from samebytes.formats._channels import CHANNELS, channel_layout, channel_names
     from samebytes.formats._color import (
         CHROMA_LOCATIONS,
@@ -99,6 +99,7 @@ image_format = ImageFormat.of
 
 # What few frames need is imported when it is first used.
 _HOME = {
+    "AudioInfo": "._audio",
     "CHANNELS": "._channels",
     "channel_layout": "._channels",
     "channel_names": "._channels",

@@ -16,8 +16,7 @@ import numpy as np
 from openvino import Type
 from openvino import opset13 as ops
 
-from samebytes import Frame, FrameMeta, ImageFormat, metadata
-from samebytes.formats import mirrored_of, rotation_of
+from samebytes import Frame, FrameMeta, ImageFormat, formats, metadata
 from samebytes.metadata import AffineTransform
 
 from ._model_input import Target
@@ -229,8 +228,8 @@ def turn_of(frame: Frame) -> Turn:
     Raises:
         LayoutError: its metadata say what cannot be.
     """
-    metadata = frame.metadata
-    return rotation_of(metadata) or 0, bool(mirrored_of(metadata))
+    entries = frame.metadata
+    return formats.rotation_of(entries) or 0, bool(formats.mirrored_of(entries))
 
 
 def stored_size(size: tuple[int, int], turn: Turn) -> tuple[int, int]:

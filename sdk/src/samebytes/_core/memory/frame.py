@@ -8,7 +8,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, SupportsIndex, cast, overload
 
 from ...errors import ExportError, UnsupportedObjectError
-from ...formats import AudioInfo, ImageFormat, ImageInfo
+from ...formats import ImageFormat, ImageInfo
 from ..edges.edge import Access, map_in_order
 from ..owner.closing import Holder
 from ..owner.storage import JointStorage, Storage, owners_of_planes, parts_of
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ..._region import Region
+    from ...formats import AudioInfo
     from ..edges.context import Context, Target
     from .info import TensorInfo
     from .tensor import AnyFrame, CpuTensor
@@ -150,7 +151,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         info = self.meta.info
         if isinstance(info, ImageInfo):
             return "image"
-        return "audio" if isinstance(info, AudioInfo) else "tensors"
+        return "tensors" if info is None else "audio"
 
     @property
     def image(self) -> ImageInfo:
@@ -172,7 +173,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             AttributeError: this is not sound.
         """
         info = self.meta.info
-        if not isinstance(info, AudioInfo):
+        if info is None or isinstance(info, ImageInfo):
             raise AttributeError(f"a frame of {self.media} has no audio layout")
         return info
 

@@ -9,12 +9,12 @@ from numbers import Integral, Rational
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ...errors import MetadataError
-from ...formats import AudioInfo, ImageInfo
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from ..._region import Region
+    from ...formats import AudioInfo, ImageInfo
 
 __all__ = ["FrameMeta", "FrameSays", "say"]
 
