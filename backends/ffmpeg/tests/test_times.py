@@ -81,6 +81,19 @@ def test_a_stream_that_begins_before_0_is_whole(
     assert times_in(made) == pytest.approx([one - given[0] for one in given], abs=0.001)
 
 
+@pytest.mark.parametrize("unit", [NANO, Fraction(1, 90_000), Fraction(1, 25)], ids=str)
+@pytest.mark.parametrize("ending", ["avi", "mp4", "mkv", "ts"])
+def test_a_clock_that_begins_late_is_written(ending: str, unit: Fraction, tmp_path: Path) -> None:
+    """As those of television and of cameras; AVI would need empty frames up to the first one."""
+    made = tmp_path / f"made.{ending}"
+    given = [95_000 + Fraction(n, 25) for n in range(8)]
+    el.Pipeline(timed(given, unit, Fraction(25)), FFmpegSink(made)).run()
+    found = times_in(made)
+    assert len(found) == len(given)
+    # FFmpeg's reader of AVI guesses the time of the last one.
+    assert found[:-1] == pytest.approx([one - given[0] for one in given[:-1]], abs=0.002)
+
+
 @pytest.mark.parametrize(
     ("length", "times", "rate"), [(1, [0, 1, 2, 4], 25), (2, [0, 2, 3, 5], 600)]
 )
