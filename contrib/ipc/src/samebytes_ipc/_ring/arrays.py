@@ -59,8 +59,9 @@ class ArraySlots:
                 calls.check_not_busy()
             calls.busy = True
             try:
-                made, self._made = self._made, None
+                made = self._made
                 if made is not None and made[0].free and made[0].bytes is made[1]:
+                    self._made = None
                     slot = made[0]
                     slot.given, slot.users = made[3:]
                     self._turn = slot.number + 1
@@ -108,7 +109,10 @@ class ArraySlots:
 
     def _given(self, slot: Slot) -> Any:
         assert slot.bytes is not None
-        _, _, item, slot.given, users = self._over(slot, slot.bytes)
+        made, self._made = self._made, None
+        if made is None or made[0] is not slot or made[1] is not slot.bytes:
+            made = self._over(slot, slot.bytes)
+        _, _, item, slot.given, users = made
         slot.users = [*[user for user in slot.users if user() is not None], *users]
         self._turn = slot.number + 1
         return item

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import repeat
 
 from samebytes import Fd
@@ -169,13 +170,13 @@ class Server:
             self._listen(True)
         events = [number for number, _ in self._epoll.poll(0)]
         for number in events:
-            if number == self._wake_number:
+            if (reader := self._by_number.get(number)) is not None:
+                self._look_at(reader, events)
+            elif number == self._wake_number:
                 with suppress(BlockingIOError):
                     os.eventfd_read(number)
             elif self._listener is not None and number == self._listener.fileno():
                 self._accept(self._listener)
-            elif (reader := self._by_number.get(number)) is not None:
-                self._look_at(reader, events)
         for each in self._readers.copy():
             if each.pending or each.room_awaited:
                 self._send_to(each)
@@ -208,7 +209,12 @@ class Server:
         while True:
             readers = self.joined() if self._uncounted else self._joined
             slot, count = delivery.slot, len(readers)
-            notes = map(deque.append, [reader.pending for reader in readers], repeat(delivery))
+            note: Callable[[], object]
+            if count == 1:
+                note = partial(readers[0].pending.append, delivery)
+            else:
+                each = [reader.pending for reader in readers]
+                note = partial(any, map(deque.append, each, repeat(delivery)))
             if readers is self._joined:  # else a finalizer that serves saw somebody come or go
                 break
         # One call is made here, of functions written in C: a signal handler's exception comes
@@ -216,7 +222,7 @@ class Server:
         delivery.awaited = count
         slot.awaited += count
         self.accepted = delivery.sequence
-        any(notes)
+        note()
         if not readers:
             delivery.free()
         most, behind = self._most if self._most_slots is None else 0, False
