@@ -21,6 +21,10 @@ _Made = tuple[Slot, memoryview, Any, weakref.ref[Any], list[weakref.ref[Any]]]
 """An item that nobody has yet: its slot, the bytes there, the item, and references to it and to the
 memory that all of its arrays hold."""
 
+# So many items are made together: after a pause of some milliseconds the first one takes as long as
+# five others, since the CPU's caches have forgotten the code.
+_AHEAD = 8
+
 
 class ArraySlots:
     """Gives out the slots of one ring as frames or tensors of the CPU, in turn.
@@ -42,7 +46,7 @@ class ArraySlots:
         self._slot_layout = slot_layout
         self._places: Places = []
         self._turn = 0  # the number of the slot that comes next
-        self._made: _Made | None = None
+        self._made: list[_Made] = []  # of the slots that come next
         for slot in own:
             self._is_mapped(slot)
 
@@ -59,9 +63,9 @@ class ArraySlots:
                 calls.check_not_busy()
             calls.busy = True
             try:
-                made = self._made
+                made = self._made[0] if self._made else None
                 if made is not None and made[0].free and made[0].bytes is made[1]:
-                    self._made = None
+                    del self._made[:1]  # a finalizer may have closed the ring
                     slot = made[0]
                     slot.given, slot.users = made[3:]
                     self._turn = slot.number + 1
@@ -85,15 +89,18 @@ class ArraySlots:
             return self._given(slot) if self._is_mapped(slot) else None
 
     def prepare(self) -> None:
-        """Make the next item, while readers are busy with the one that was sent."""
-        # Without a lock: take() looks whether it is still of use.
-        slot = self._own[self._turn % len(self._own)]
-        if self._made is None and slot.bytes is not None:
-            self._made = self._over(slot, slot.bytes)
+        """Make the next items, while readers are busy with the one that was sent."""
+        if self._made:
+            return
+        # Without a lock: take() looks whether they are still of use.
+        own, turn = self._own, self._turn
+        for slot in (*own[turn:], *own[:turn])[:_AHEAD]:
+            if slot.bytes is not None:
+                self._made.append(self._over(slot, slot.bytes))
 
     def clear(self) -> None:
-        """Forget the next item."""
-        self._made = None
+        """Forget the next items."""
+        self._made.clear()
 
     def slot_of(self, item: object) -> Slot | None:
         """The slot that an item was given for; None for any other object, as for a part of one."""
@@ -109,8 +116,11 @@ class ArraySlots:
 
     def _given(self, slot: Slot) -> Any:
         assert slot.bytes is not None
-        made, self._made = self._made, None
-        if made is None or made[0] is not slot or made[1] is not slot.bytes:
+        made = self._made[0] if self._made else None
+        if made is not None and made[0] is slot and made[1] is slot.bytes:
+            del self._made[0]
+        else:
+            self._made.clear()
             made = self._over(slot, slot.bytes)
         _, _, item, slot.given, users = made
         slot.users = [*[user for user in slot.users if user() is not None], *users]
