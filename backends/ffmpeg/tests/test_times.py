@@ -82,12 +82,24 @@ def test_a_stream_that_begins_before_0_is_whole(
 
 
 @pytest.mark.parametrize("unit", [NANO, Fraction(1, 90_000), Fraction(1, 25)], ids=str)
-@pytest.mark.parametrize("ending", ["avi", "mp4", "mkv", "ts"])
-def test_a_clock_that_begins_late_is_written(ending: str, unit: Fraction, tmp_path: Path) -> None:
-    """As those of television and of cameras; AVI would need empty frames up to the first one."""
+@pytest.mark.parametrize("begin", [2, 1000, 95_000])
+@pytest.mark.parametrize(
+    ("codec", "ending"),
+    [
+        ("libx264", "avi"),
+        ("mpeg4", "avi"),
+        ("libx264", "mp4"),
+        ("libx264", "mkv"),
+        ("libx264", "ts"),
+    ],
+)
+def test_a_clock_that_begins_late_is_written(
+    codec: str, ending: str, begin: int, unit: Fraction, tmp_path: Path
+) -> None:
+    """As those of television and of cameras; AVI would put the pause behind the first frame."""
     made = tmp_path / f"made.{ending}"
-    given = [95_000 + Fraction(n, 25) for n in range(8)]
-    el.Pipeline(timed(given, unit, Fraction(25)), FFmpegSink(made)).run()
+    given = [begin + Fraction(n, 25) for n in range(8)]
+    el.Pipeline(timed(given, unit, Fraction(25)), FFmpegSink(made, codec)).run()
     found = times_in(made)
     assert len(found) == len(given)
     # FFmpeg's reader of AVI guesses the time of the last one.

@@ -79,7 +79,7 @@ class Times:
         """The time of the next frame, in units of `base`, after that of the one before.
 
         A stream that begins before 0 begins at 0 instead: players of MP4 leave out what is before.
-        So does one that begins later than AVI can hold, where empty frames go before it.
+        So does one in AVI, which has empty frames for a pause, but none before the first frame.
 
         Raises:
             ValueError: it is not after it, or too long after it.
@@ -90,8 +90,7 @@ class Times:
             time = found * self.base
         else:
             time = pts * time_base
-            late = self._container in _NO_TIMES and time > (self._longest or time)
-            if before is None and (time < 0 or late):
+            if before is None and (time < 0 or self._container in _NO_TIMES):
                 self._later = -time
             time += self._later
             found = round(time / self.base)
