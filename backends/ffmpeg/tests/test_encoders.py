@@ -180,13 +180,27 @@ def test_a_container_without_a_place_for_the_codec_says_which_it_has(
         el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
 
 
-@pytest.mark.parametrize(("ending", "given"), [("y4m", "rgb24"), ("mkv", "rgb24"), ("y4m", "nv12")])
-def test_a_container_without_a_place_for_raw_pixels_says_so(
-    ending: str, given: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("ending", "given", "ways"),
+    [("y4m", "rgb24", 1), ("mkv", "rgb24", 1), ("y4m", "nv12", 1), ("mov", "nv12", 1),
+     ("mkv", "gray16le", 2), ("avi", "yuv444p10le", 2), ("mkv", "p010le", 0), ("nut", "p010le", 0)],
+)  # fmt: skip
+def test_a_container_without_a_place_for_raw_pixels_says_where_they_have_one(
+    ending: str, given: str, ways: int, tmp_path: Path
 ) -> None:
-    sink = FFmpegSink(tmp_path / f"made.{ending}", codec="rawvideo")
-    with pytest.raises(ElementError, match=f"no place for raw {given}: convert the frames"):
-        el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
+    def write(name: str, codec: str) -> None:
+        el.Pipeline([av.VideoFrame(64, 48, given)], FFmpegSink(tmp_path / name, codec)).run(
+            threads=0
+        )
+
+    with pytest.raises(ElementError, match=f"raw {given}.* convert the frames before") as caught:
+        write(f"made.{ending}", "rawvideo")
+    found = re.findall(r"ending \(\.(\w+)\)|encoder '(\w+)' in \.(\w+)", str(caught.value))
+    assert len(found) == ways
+    for raw_ending, codec, its_ending in found:
+        write(f"other.{raw_ending or its_ending}", codec or "rawvideo")
+        with av.open(str(tmp_path / f"other.{raw_ending or its_ending}")) as container:
+            assert next(container.decode(video=0)).format.name == given
 
 
 @pytest.mark.parametrize("threads", [0, 1])
@@ -219,7 +233,7 @@ def test_raw_video_is_read_as_it_was_written_or_refused(
     except ElementError as error:
         refused = str(error)
     if refused:
-        assert re.search(r"take another ending \(.mkv\) or encoder|has no place for", refused)
+        assert re.search(r"for another format: .*convert the frames|has no place for", refused)
         assert (ending, given) not in {("avi", "bgr24"), ("nut", "yuv420p"), ("mov", "uyvy422")}
         return
     with av.open(str(path)) as container:

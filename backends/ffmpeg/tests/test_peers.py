@@ -240,3 +240,14 @@ def test_a_container_that_needs_to_seek_says_what_a_pipe_takes(tmp_path: Path) -
     os.close(reader)
     with av.open(str(made)) as container:
         assert len(list(container.decode(video=0))) == 5
+
+
+@pytest.mark.pyav17
+def test_an_error_blames_a_pipe_only_where_the_container_seeks() -> None:
+    reader, writer = os.pipe()
+    given = [av.VideoFrame(64, 48, "rgb24")]
+    with pytest.raises(ElementError, match="matroska has no place for raw rgb24"):
+        el.Pipeline(given, FFmpegSink(f"pipe:{writer}", "rawvideo", format="matroska")).run()
+    with suppress(OSError):
+        os.close(writer)
+    os.close(reader)

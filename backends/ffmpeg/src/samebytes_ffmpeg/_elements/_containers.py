@@ -13,9 +13,13 @@ from typing import Any
 
 import av
 
+from ._encoders import name_for
 from ._failures import ARGUMENT_ERROR
+from ._times import MOV
 
-__all__ = ["add_stream", "advice", "is_about_the_codec", "is_read_back", "says_range"]
+__all__ = [
+    "add_stream", "advice", "advice_for_raw", "is_about_the_codec", "is_read_back", "says_range",
+]  # fmt: skip
 
 _STREAMS = ("mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc")
 # Containers that FFmpeg writes any video to; readers find only what has a type of stream there.
@@ -65,11 +69,6 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
     Args:
         pixels: the pixel format, where the codec was taken and the header of the file refused.
     """
-    if codec == "rawvideo" and pixels:
-        return (
-            f"the container {container.format.name} has no place for raw {pixels}: convert the "
-            "frames before, or take another encoder, such as 'ffv1' in .mkv"
-        )
     usual = getattr(container, "default_video_codec", "")  # not in PyAV 12
     if container.format.name == "image2" and usual:  # of many formats: the ending says which
         ending = PurePath(str(url)).suffix[1:].lower()
@@ -78,17 +77,39 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
     if not usual and container.format.name.endswith("segment"):
         usual = "h264"
     held = _ids(tuple(sorted(getattr(container, "supported_codecs", ()))))
-    if pixels and not PurePath(str(url)).is_absolute() and av.codec.Codec(codec, "w").id in held:
+    seeks = container.format.name in MOV and not PurePath(str(url)).is_absolute()
+    if pixels and seeks and av.codec.Codec(codec, "w").id in held:
         return (
             f"the container {container.format.name} cannot be written to a pipe or connection: "
             "take another one, such as format='matroska', or for mp4 "
             "container_options={'movflags': 'frag_keyframe+empty_moov'}"
+        )
+    if codec == "rawvideo" and pixels:
+        size = container.streams.video[0].width, container.streams.video[0].height
+        return (
+            f"the container {container.format.name} has no place for raw {pixels}: "
+            f"{advice_for_raw(pixels, size)}"
         )
     such = f", such as {usual!r}" if usual else ""
     return (
         f"the container {container.format.name} has no place for {codec}: name another encoder "
         f"with codec={such}, or take another ending"
     )
+
+
+def advice_for_raw(pixels: str, size: tuple[int, int]) -> str:
+    """Return the words for what to do with frames that a container does not take as raw video.
+
+    Args:
+        pixels: FFmpeg's name of the pixel format.
+        size: (width, height).
+    """
+    ways = ["another ending (.nut)"] if is_read_back("nut", pixels, size) else []
+    with suppress(av.codec.codec.UnknownCodecError):
+        known = [one.name for one in av.codec.Codec("ffv1", "w").video_formats or ()]
+        ways += ["the encoder 'ffv1' in .mkv"] if name_for("ffv1", pixels) in known else []
+    taken = f"take {' or '.join(ways)}, or " if ways else ""
+    return f"{taken}convert the frames before"
 
 
 def says_range(

@@ -17,7 +17,14 @@ from samebytes.elements import logger
 from samebytes.formats import ImageInfo
 
 from .._from_cpu import named
-from ._containers import add_stream, advice, is_about_the_codec, is_read_back, says_range
+from ._containers import (
+    add_stream,
+    advice,
+    advice_for_raw,
+    is_about_the_codec,
+    is_read_back,
+    says_range,
+)
 from ._describing import as_said, describe, has_colours, properties_of
 from ._encoders import name_for, why_not_of_range
 from ._failures import ARGUMENT_ERROR, in_words
@@ -100,7 +107,7 @@ class Output:
         if codec == "rawvideo" and not is_read_back(container, native.format.name, size):
             raise ValueError(
                 f"readers of {container} would take raw {native.format.name} for another format: "
-                "take another ending (.mkv) or encoder ('ffv1'), or convert the frames before"
+                f"{advice_for_raw(native.format.name, size)}"
             )
         stream = add_stream(self._container, self._url, codec, rate, self._options)
         stream.width, stream.height = native.width, native.height

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from fractions import Fraction
 
-__all__ = ["Times"]
+__all__ = ["MOV", "Times"]
 
 _USUAL = 90_000
 """Units of a second into which most rates divide it; MPEG-TS and RTP have them."""
@@ -20,7 +20,7 @@ _WHOLE_FRAMES = ("mpeg1video", "mpeg2video")
 
 # libavformat/movenc.c: durations and the offsets of frames that were put into another order are
 # ints, in a unit that is made finer until a second has this many.
-_MOV = ("mov", "mp4", "3gp", "3g2", "ipod", "psp", "ismv", "f4v", "avif")
+MOV = ("mov", "mp4", "3gp", "3g2", "ipod", "psp", "ismv", "f4v", "avif")
 _MOV_LEAST = 10_000
 _MOV_MOST = 2**31 - 1
 _REORDERED = 4
@@ -140,7 +140,7 @@ def _longest_pause(container: str, base: Fraction, options: Mapping[str, str]) -
     """Seconds from a frame to one that follows soon, at most; None if there is no such limit."""
     if container in _NO_TIMES:
         return _AVI_EMPTY * max(base, _AVI_FINEST)
-    if container not in _MOV:
+    if container not in MOV:
         return None
     scale = base.denominator
     while scale < _MOV_LEAST:
