@@ -290,10 +290,9 @@ def test_memory_whose_accesses_begin_and_end(monkeypatch: pytest.MonkeyPatch) ->
         reader.close()
 
 
-def test_the_arrays_of_the_next_frames_are_made_when_one_was_sent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """They use no slot, and each is for one frame alone."""
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each frame that is made over arrays in a slot."""
     made = list[int]()
     item_of = layouts.SlotLayout.item_of
 
@@ -302,14 +301,19 @@ def test_the_arrays_of_the_next_frames_are_made_when_one_was_sent(
         return item_of(*arguments)
 
     monkeypatch.setattr(layouts.SlotLayout, "item_of", noted)
-    with ring(slots=2) as (writer, reader):
-        for value in range(1, 8):
+    return made
+
+
+def test_the_arrays_of_the_next_frames_are_made_when_one_was_sent(made: list[int]) -> None:
+    """They use no slot, and each is for one frame alone."""
+    with ring(slots=4) as (writer, reader):
+        for value in range(1, 9):
             before = len(made)
             frame = filled(writer, value)
             assert len(made) == before + (value == 1)
             array = frame.native[0]
             writer.send(frame)
-            assert len(made) == 1 + 2 * ((value + 1) // 2), "one, then both slots' at a time"
+            assert len(made) == 1 + 3 * ((value + 2) // 3), "one, then three others' at a time"
             del frame
             assert value_of(reader.read()) == value
             assert array.max() == value
@@ -318,6 +322,24 @@ def test_the_arrays_of_the_next_frames_are_made_when_one_was_sent(
             del array
             writer.wait_until_read()
         assert all(slot.free for slot in writer._pool.own)
+
+
+@pytest.mark.parametrize("when_full", ["wait", "drop-oldest"])
+def test_arrays_are_made_for_no_more_frames_than_there_are_slots_free(
+    made: list[int], when_full: Any
+) -> None:
+    """A reader that holds its frames costs the writer none that nobody gets."""
+    with ring(slots=8, when_full=when_full) as (writer, reader):
+        kept = []
+        for value in range(6):
+            writer.send(filled(writer, value))
+            kept.append(reader.read())
+        before = len(made)
+        for value in range(20):
+            writer.send(filled(writer, value))
+            if when_full == "wait":
+                assert value_of(reader.read()) == value
+        assert len(made) <= before + 21
 
 
 def test_who_waits_to_join_gets_the_next_frame_of_a_slow_writer(address: str) -> None:

@@ -21,8 +21,8 @@ _Made = tuple[Slot, memoryview, Any, weakref.ref[Any], list[weakref.ref[Any]]]
 """An item that nobody has yet: its slot, the bytes there, the item, and references to it and to the
 memory that all of its arrays hold."""
 
-# So many items are made together: after a pause of some milliseconds the first one takes as long as
-# five others, since the CPU's caches have forgotten the code.
+# So many items are made together at most: after a pause of some milliseconds the first one takes as
+# long as five others, since the CPU's caches have forgotten the code.
 _AHEAD = 8
 
 
@@ -89,13 +89,13 @@ class ArraySlots:
             return self._given(slot) if self._is_mapped(slot) else None
 
     def prepare(self) -> None:
-        """Make the next items, while readers are busy with the one that was sent."""
+        """Make the next items of free slots, while readers are busy with the one that was sent."""
         if self._made:
             return
         # Without a lock: take() looks whether they are still of use.
         own, turn = self._own, self._turn
         for slot in (*own[turn:], *own[:turn])[:_AHEAD]:
-            if slot.bytes is not None:
+            if slot.bytes is not None and slot.free:
                 self._made.append(self._over(slot, slot.bytes))
 
     def clear(self) -> None:
