@@ -206,6 +206,17 @@ def test_errors_are_one_line_and_status_1(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("option", ["--input", "--model", "--output"])
+def test_no_password_of_an_address_is_printed(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """None of them is read or written, but a camera may well be tried."""
+    assert run("--frames", 3, option, "rtsp://me:s3cret@c/live.mp4") == 1
+    err = capsys.readouterr().err
+    assert "c/live.mp4" in err
+    assert "s3cret" not in err
+
+
 @pytest.mark.parametrize("frames", ["0", "-1", "many"])
 def test_a_number_of_frames_that_is_none(frames: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from samebytes.plugins import without_secrets
+
 from ._failures import check_memory, explain
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ def _failed(error: BaseException) -> int:
     message = explain(error)
     if message is None:
         raise error
-    print(f"samebytes demo: {message}", file=sys.stderr)
+    print(f"samebytes demo: {without_secrets(message)}", file=sys.stderr)
     return 1
 
 
