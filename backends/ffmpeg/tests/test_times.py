@@ -146,13 +146,29 @@ def test_avi_says_the_rate_of_its_source(
     assert [(time - first) / unit for time in found] == times
 
 
-def test_a_pause_that_avi_cannot_hold_is_refused_with_the_reason(tmp_path: Path) -> None:
-    frames = [sb.context("cpu").allocate_frame("I420", 64, 48) for _ in range(2)]
-    for frame, pts in zip(frames, (0, 11 * 3600 * 25), strict=True):
-        frame.meta.pts, frame.meta.time_base = pts, Fraction(1, 25)
-    sink = el.create("ffmpeg.sink", tmp_path / "made.avi", codec="mpeg4")
-    with pytest.raises(ElementError, match=r"39600 s after.*avi holds no more than 2621.*another"):
-        el.Pipeline(frames, sink).run()
+@pytest.mark.parametrize("codec", ["mpeg4", "libx264"])
+@pytest.mark.parametrize("unit", [Fraction(1, 25), NANO], ids=str)
+def test_a_pause_that_avi_cannot_hold_is_refused_with_the_reason(
+    unit: Fraction, codec: str, tmp_path: Path
+) -> None:
+    """FFmpeg writes 60,000 empty frames, and refuses what comes after more."""
+    made = tmp_path / "made.avi"
+    most = 2400 if unit.denominator == 25 else 100
+    for pause in (most, most + 1, most * 12 // 11):
+        frames = timed([Fraction(0), Fraction(pause)], unit, Fraction(25))
+        if pause == most:
+            el.Pipeline(frames, FFmpegSink(made, codec)).run()
+            assert len(times_in(made)) == 2
+            continue
+        with pytest.raises(ElementError, match=f"{pause} s after.*no more than {most} s: begin"):
+            el.Pipeline(frames, FFmpegSink(made, codec)).run()
+
+
+@pytest.mark.parametrize("ending", ["avi", "mkv"])
+def test_the_error_of_a_clock_that_steps_back_says_its_times(ending: str, tmp_path: Path) -> None:
+    frames = timed([Fraction(5), Fraction(4)], NANO, Fraction(25))
+    with pytest.raises(ElementError, match="its time, 4 s, is not after the one before, 5 s"):
+        el.Pipeline(frames, FFmpegSink(tmp_path / f"made.{ending}")).run()
 
 
 def test_frames_of_avi_are_in_order(tmp_path: Path) -> None:

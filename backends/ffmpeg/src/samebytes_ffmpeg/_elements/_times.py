@@ -33,7 +33,7 @@ _DAY = 86_400
 _NO_TIMES = ("avi",)
 """Containers whose frames have no times but those of their order, which is that of decoding."""
 # libavformat/avienc.c: between two frames are empty ones, one for each unit, which is made coarser.
-_AVI_EMPTY = 65_535
+_AVI_EMPTY = 60_000
 _AVI_FINEST = Fraction(1, 600)
 
 _LATEST = 2**33
@@ -97,10 +97,11 @@ class Times:
         if before is not None:
             if time <= before[1]:
                 raise ValueError(
-                    f"its time, {float(time):.6g} s, is not after the one before, "
-                    f"{float(before[1]):.6g} s: the clock of its source has stepped back, or there "
-                    "are frames of several streams. In a source of yours el.Timeline makes times "
-                    "rise; frames without one (pts = None) are counted by the rate"
+                    f"its time, {float(time - self._later):.6g} s, is not after the one before, "
+                    f"{float(before[1] - self._later):.6g} s: the clock of its source has stepped "
+                    "back, or there are frames of several streams. In a source of yours "
+                    "el.Timeline makes times rise; frames without one (pts = None) are counted by "
+                    "the rate"
                 )
             found = max(found, before[0] + 1)
         if abs(time) > _LATEST:
