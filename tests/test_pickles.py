@@ -7,15 +7,19 @@ import importlib
 import inspect
 import pickle
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import samebytes as sb
 import samebytes.elements as el
 from devtools.workspace import DISTRIBUTIONS
 from samebytes.errors import PluginError, SamebytesError
 
-REQUIRED = {"format": "RGB", "matrix": (1, 0, 0, 0, 1, 0)}
+GIVEN: dict[str, Any] = {"format": "BGR", "matrix": (1, 0, 0, 0, 1, 0), "timeout": 0.2}
+"""Parameters of elements; others that are required are "x", or 8."""
 ANSWERS = {
     "Mapping": {"a": 1}, "Sequence": ["a", "b"], "Iterable": ["a", "b"], "tuple": (1, 0),
     "Exception": None, "int": 3, "float": 1.5,
@@ -67,14 +71,25 @@ def test_errors_cross_processes(module: str) -> None:
         assert (twin.args, vars(twin)) == (error.args, vars(error))
 
 
+@pytest.mark.parametrize("ran", [False, True])
 @pytest.mark.parametrize("name", el.available())
-def test_elements_cross_processes(name: str) -> None:
+def test_elements_cross_processes(
+    name: str, ran: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An element that is not open is its parameters: actors and processes are given such."""
+    monkeypatch.chdir(tmp_path)
     try:
         known = el.element_class(name).declared_parameters()
     except PluginError as error:
         pytest.skip(f"missing package of {name}: {error}")
-    numbers = {one.name: 8 if one.type is int else "x" for one in known.values() if one.required}
-    element = el.create(name, **{key: REQUIRED.get(key, value) for key, value in numbers.items()})
+    made: dict[str, Any] = {}
+    made |= {one.name: 8 if one.type is int else "x" for one in known.values() if one.required}
+    made |= {key: value for key, value in GIVEN.items() if key in known}
+    element = el.create(name, **made)
+    if ran:
+        picture = sb.context("cpu").allocate_frame("RGB", 64, 48)
+        items = [element] if isinstance(element, el.Source) else [[picture], element]
+        with suppress(SamebytesError):  # of the addresses and models none is there
+            el.Pipeline(*items).run()
     twin = pickle.loads(pickle.dumps(element))
     assert (type(twin), repr(twin)) == (type(element), repr(element))

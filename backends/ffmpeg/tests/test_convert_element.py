@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -172,3 +173,14 @@ def test_the_pool_is_bounded() -> None:
         with pytest.raises(PoolTimeoutError, match="convert"):
             next(out)
     assert len(kept) == 2
+
+
+def test_threads_convert_without_a_pipeline() -> None:
+    convert: Any = el.create("convert", "RGB24", 32, 24)
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(convert.process, map(sb.frame, map(native, range(20)))))
+    assert {(one.image.format.name, one.image.width, one.image.height) for one in made} == {
+        ("RGB", 32, 24)
+    }
+    assert len({int(one.planes[0].native.ctypes.data) for one in made}) == 20
+    convert.close()

@@ -6,14 +6,13 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from .._converting.choosing import Way, choose
 from .._converting.converting import convert_frame
 from .._converting.memory import new_frame
 from .._converting.picture import PictureInfo, picture_of, wanted
 from .._core.memory.frame import Frame
-from .._core.owner.locks import Lock
 from ..errors import SamebytesError, UnknownNameError
 from ..formats import ImageFormat, ImageInfo, colors_of
 from ._conversion import Range
@@ -21,9 +20,6 @@ from ._element import Transform
 from ._media import FrameInfo, Image
 from ._parameters import Doc
 from ._pool import FramePool
-
-if TYPE_CHECKING:
-    from .._core.edges.context import Context
 
 __all__ = ["Convert"]
 
@@ -53,6 +49,10 @@ class Convert(Transform):
     by: Annotated[str | None, Doc("the plugin that converts; None for the cheapest one")] = None
     copy: Annotated[bool, Doc("copy what no converter reads where it lies; it is counted")] = False
     pool: Annotated[int, Range(1), Doc("how many new frames of a layout there are at most")] = 32
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self._pools: dict[tuple[ImageInfo, int], FramePool] = {}
 
     @property
     def may_copy(self) -> bool:  # type: ignore[override]  # a property, as Element says
@@ -92,11 +92,6 @@ class Convert(Transform):
             return f"to {way.target}, by {way.plugin} ({way.spec.summary}), into memory of a pool"
         return f"to {self.format}"
 
-    def open(self, context: Context | None) -> None:
-        """Make what is not pickled with the element."""
-        self._pools: dict[tuple[ImageInfo, int], FramePool] = {}
-        self._lock = Lock()
-
     def process(self, frame: Frame[Any]) -> Frame[Any]:
         """The new picture."""
         if self._is_that_already(frame):
@@ -112,15 +107,14 @@ class Convert(Transform):
     def close(self) -> None:
         """Drop the pools."""
         super().close()
-        vars(self).pop("_pools", None)  # there is none where it could not be opened
+        self._pools.clear()
 
     def _take(self, image: ImageInfo, row_padding: int) -> Frame[Any]:
         key = image, row_padding
-        with self._lock:
-            pool = self._pools.get(key)
-            if pool is None:
-                make = partial(new_frame, *key)
-                pool = self._pools[key] = FramePool(make, maximum=self.pool, name=self.name)
+        pool = self._pools.get(key)
+        if pool is None:  # in one step, and without a lock, which would not be pickled
+            made = FramePool(partial(new_frame, *key), maximum=self.pool, name=self.name)
+            pool = self._pools.setdefault(key, made)
         return pool.acquire()
 
     @property

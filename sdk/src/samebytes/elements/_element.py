@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -47,6 +48,10 @@ def refuse_unrun(function: Callable[..., Any] | None, name: str, instead: str) -
             )
         if instead and inspect.isgeneratorfunction(one):
             raise TypeError(f"{name}() yields, and would never run: {instead}")
+
+
+def _refuse_closed(message: str, *_: Any) -> NoReturn:
+    raise ClosedError(message)
 
 
 @typing.dataclass_transform(kw_only_default=False)
@@ -271,11 +276,7 @@ class Element:
 
     def _set_closed(self) -> None:
         message = f"{self.name}.{self._samebytes_work}() was called after close()"
-
-        def closed(*_: Any) -> NoReturn:
-            raise ClosedError(message)
-
-        vars(self)[self._samebytes_work] = closed
+        vars(self)[self._samebytes_work] = partial(_refuse_closed, message)
         self._leave_pipeline()
 
     def _leave_pipeline(self) -> None:
