@@ -321,11 +321,21 @@ class TestSeveral:
         *_, reason, advice = str(caught.value).split("\n  - ")
         assert reason == "alpha: it does not like NV21"
         assert re.match("without by=: " + _MISSING.format("ffmpeg"), advice)
+
+    @pytest.mark.parametrize(
+        ("others", "said"),
+        [(["beta"], "'beta' is tried too"), (["beta", "gamma"], "'beta', 'gamma' are tried too")],
+    )
+    def test_one_that_was_asked_names_the_others(
+        self, alpha: Site, monkeypatch: pytest.MonkeyPatch, others: list[str], said: str
+    ) -> None:
+        monkeypatch.setenv("SAMEBYTES_PLUGINS", "cpu,alpha,beta,gamma")
         alpha.module("beta_conversions", _OTHER)
-        alpha.plugin("beta", _DECLARES_OTHER.format(cost="cost=5000.0, "))
+        for number, name in enumerate(others):
+            alpha.plugin(name, _DECLARES_OTHER.format(cost=f"cost={5000.0 + number}, "))
         with pytest.raises(UnsupportedObjectError) as caught:
             picture().convert("NV21", by="alpha")
-        assert str(caught.value).endswith("\n  - without by=: 'beta' is tried too")
+        assert str(caught.value).endswith(f"\n  - without by=: {said}")
 
     def test_one_that_is_broken_is_passed_over(self, alpha: Site) -> None:
         alpha.module("beta_conversions", "import nothing_of_that_name")

@@ -156,7 +156,9 @@ def choose(
             f"nothing that is installed converts {source} to {target}{where}:{''.join(lines)}"
         )
     others = sorted({plugin for plugin, _ in tables().converters} - {by})
-    tried = f"{', '.join(map(repr, others))} is tried too" if others else "; ".join(_absent())
+    tried = "; ".join(_absent())
+    if others:
+        tried = f"{', '.join(map(repr, others))} {'is' if len(others) == 1 else 'are'} tried too"
     raise UnsupportedObjectError(
         f"{by!r} does not convert {source} to {target}{where}:{''.join(lines)}"
         + (f"\n  - without by=: {tried}" if tried else "")
