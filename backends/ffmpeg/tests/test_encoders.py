@@ -180,6 +180,20 @@ def test_a_container_without_a_place_for_the_codec_says_which_it_has(
         el.Pipeline([av.VideoFrame(64, 48, given)], sink).run(threads=0)
 
 
+@pytest.mark.parametrize("ending", ["ogg", "ogv", "mxf", "webm"])
+def test_the_encoder_that_an_error_names_is_there(ending: str, tmp_path: Path) -> None:
+    made = tmp_path / f"made.{ending}"
+    given = [av.VideoFrame(64, 48, "yuv420p")]
+    with pytest.raises(ElementError, match="has no place for mpeg4") as caught:
+        el.Pipeline(given, FFmpegSink(made, "mpeg4")).run(threads=0)
+    named = re.findall(r"such as '(\w+)'", str(caught.value))
+    assert named or ending == "ogg"  # of Theora, which not every FFmpeg encodes
+    for codec in named:
+        el.Pipeline(given, FFmpegSink(made, codec)).run(threads=0)
+        with av.open(str(made)) as container:
+            assert len(list(container.decode(video=0))) == 1
+
+
 @pytest.mark.parametrize(
     ("ending", "given", "ways"),
     [("y4m", "rgb24", 1), ("mkv", "rgb24", 1), ("y4m", "nv12", 1), ("mov", "nv12", 1),

@@ -217,6 +217,10 @@ def test_pipes_and_files_by_the_names_that_ffmpeg_has_for_them(
     el.Pipeline(el.create("ffmpeg.source", "file:12:30.mkv"), sink).run()
     assert len(list(el.Pipeline(el.create("ffmpeg.source", "made.mkv")).start())) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == ["12:30.mkv", "made.mkv"]
+    with el.Pipeline(el.create("ffmpeg.source", "file:made.mkv")).start(threads=0) as out:
+        next(out)
+        # Files are read without the thread that waits for connections.
+        assert not [one.name for one in threading.enumerate() if one.name.endswith(" waits")]
     with pytest.raises(ElementError, match="would be overwritten while it is read"):
         el.Pipeline(el.create("ffmpeg.source", "file:made.mkv"), FFmpegSink("made.mkv")).run()
 

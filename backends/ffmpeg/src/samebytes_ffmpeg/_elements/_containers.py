@@ -90,7 +90,8 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
             f"the container {container.format.name} has no place for raw {pixels}: "
             f"{advice_for_raw(pixels, size)}"
         )
-    such = f", such as {usual!r}" if usual else ""
+    # Few FFmpegs have an encoder of Theora, Ogg's own.
+    such = f", such as {usual!r}" if _ids((usual,)) else ""
     return (
         f"the container {container.format.name} has no place for {codec}: name another encoder "
         f"with codec={such}, or take another ending"

@@ -281,7 +281,7 @@ class FFmpegSource(Source):
         return ElementError(self.name, text, parameters=self.changed_parameters)
 
     def _open(self) -> Input | Connection:
-        if not self.live and Path(self.url).is_file():
+        if not self.live and Path(str(self.url).removeprefix("file:")).is_file():
             self._input = self._opened(None)
             return self._input
         connection = self._input = Connection(self.name, self.timeout, self._opened)
