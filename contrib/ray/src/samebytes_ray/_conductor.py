@@ -142,8 +142,8 @@ class Conductor:
             if report is None and post.actor is not None and not self.closed:
                 try:
                     report = ray.get(post.actor.report.remote(), timeout=_PATIENCE)
-                except ray.exceptions.RayError:  # it dies just now, or is in a long call
-                    report = None
+                except ray.exceptions.RayError as error:  # it dies just now, or is in a long call
+                    error.__traceback__ = None  # as of _died()
             report = report or Report()
             rows += report.rows
             for edge, (count, size) in report.copies.items():
@@ -167,7 +167,10 @@ class Conductor:
             self._error = self._error or failure
         # Its traceback will hold the call that raises it, and that the program's object.
         error, self._error = self._error, None
-        self.output.put(END if error is None else error)
+        try:
+            self.output.put(END if error is None else error)
+        finally:
+            del error  # which may have been raised through this call
 
     def _is_done(self) -> bool:
         if self._stopped is not None:
@@ -269,7 +272,7 @@ class Conductor:
             try:
                 post.replace()
             except ray.exceptions.RayActorError as again:
-                error = again
+                error = again.with_traceback(None)  # as of _died()
             except SamebytesError as failure:
                 self._fail(failure, post.stage.number)
                 return
@@ -303,8 +306,8 @@ class Conductor:
                     self._reports[number] = ray.get(report, timeout=_PATIENCE)
                 except ray.exceptions.GetTimeoutError:
                     names.append(post.stage.name)
-                except ray.exceptions.RayError:  # it is dead: what it did is not known
-                    pass
+                except ray.exceptions.RayError as error:  # it is dead: what it did is not known
+                    error.__traceback__ = None  # as of _died()
             post.dismiss()
             post.forget()
         self.closed = True
@@ -320,6 +323,7 @@ def _tell(events: SimpleQueue[Any], *answer: Any) -> None:
 
 
 def _died(post: Post, error: Any) -> WorkerDiedError:
+    error.__traceback__ = None  # ray.get() holds what it raises, which would hold its callers
     reason = next((line for line in str(error).splitlines() if line.strip()), "")
     return WorkerDiedError(
         post.stage.last,

@@ -187,6 +187,19 @@ class FailsToOpen(el.Sink):
         pass
 
 
+class GivesAtEnd(el.Transform):
+    """Gives a frame at the end of the stream that comes from none."""
+
+    takes = GRAY
+    gives = GRAY
+
+    def process(self, frame: sb.Frame) -> sb.Frame:
+        return frame
+
+    def end_of_stream(self, stream: int) -> Any:
+        return [sb.frame(np.zeros((48, 64), np.uint8), format="GRAY8")]
+
+
 class Island(sb.Context):
     """Memory from which no route leads."""
 

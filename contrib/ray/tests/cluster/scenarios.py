@@ -25,6 +25,7 @@ from parts import (  # type: ignore[import-not-found]  # of this folder, which i
     Brighten,
     Dies,
     FailsToOpen,
+    GivesAtEnd,
     Half,
     Holds,
     Look,
@@ -351,16 +352,19 @@ def open_that_raises() -> None:
 def a_pipeline_goes_without_the_garbage_collector() -> None:
     """Whichever way it ends; what the driver read may be large."""
     diary = folder() / "diary"
+    stopped = Look()
+    dies = Dies((4, 4), folder(), True)
+    ends = Look(), Raises(5, diary), FailsToOpen(), dies, GivesAtEnd(), stopped
     gc.disable()
     try:
-        for element in (Look(), Raises(5, diary), FailsToOpen(), Raises(-1, diary)):
+        for element in ends:
             source = Pictures()
             gone = weakref.ref(source)
             pipe = sbr.Pipeline(source, element)
-            with suppress(ElementError), pipe.start() as out:
+            with suppress(ElementError), pipe.start(restarts=1) as out:
                 for frame in out:
                     del frame
-                    if getattr(element, "at", 0) < 0:  # the program stops it
+                    if element is stopped:
                         break
             out = pipe = source = None  # type: ignore[assignment]
             assert gone() is None, element
