@@ -342,6 +342,22 @@ def test_arrays_are_made_for_no_more_frames_than_there_are_slots_free(
         assert len(made) <= before + 21
 
 
+def test_a_ring_that_is_closed_while_arrays_are_made_keeps_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ring(0, slots=4) as (writer,):
+        frame = filled(writer, 1)
+        item_of = layouts.SlotLayout.item_of
+
+        def closing(*arguments: Any) -> Any:
+            writer.close()
+            return item_of(*arguments)
+
+        monkeypatch.setattr(layouts.SlotLayout, "item_of", closing)
+        writer.send(frame)
+        assert not writer._arrays._made
+
+
 def test_who_waits_to_join_gets_the_next_frame_of_a_slow_writer(address: str) -> None:
     """It is due then to look at readers, and that comes before the frame."""
     got: list[int] = []

@@ -95,8 +95,10 @@ class ArraySlots:
         # Without a lock: take() looks whether they are still of use.
         own, turn = self._own, self._turn
         for slot in (*own[turn:], *own[:turn])[:_AHEAD]:
-            if slot.bytes is not None and slot.free:
-                self._made.append(self._over(slot, slot.bytes))
+            if (bytes_ := slot.bytes) is not None and slot.free:
+                self._made.append(self._over(slot, bytes_))
+        if self._calls.state != "open":  # another thread has closed it meanwhile
+            self.clear()
 
     def clear(self) -> None:
         """Forget the next items."""
