@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes to another process, and comes back: elements, and the errors that they raise there."""
+"""Pickles of elements, which go to other processes, and of the errors that come back from there."""
 
 from __future__ import annotations
 
