@@ -15,7 +15,7 @@ import av
 from samebytes.plugins import Aside, without_secrets_in
 
 from ._failures import in_words
-from ._files_in_use import Use, writing
+from ._files_in_use import Use, file_name, writing
 from ._output import Output
 
 __all__ = ["OneFile"]
@@ -43,7 +43,7 @@ class OneFile:
     """
 
     def __init__(self, url: str, format_: str, options: Mapping[str, str], name: str) -> None:
-        url = url.removeprefix("file:")
+        url = file_name(url)
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         elsewhere = "://" in url or url.startswith("pipe:")
         self._path = None if elsewhere else Path(url).absolute()

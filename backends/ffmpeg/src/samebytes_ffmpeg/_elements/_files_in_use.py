@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from samebytes.plugins import in_forked_child
 
-__all__ = ["Use", "reading", "writing"]
+__all__ = ["Use", "file_name", "reading", "writing"]
 
 
 class Use:
@@ -29,6 +29,11 @@ _written: WeakValueDictionary[Path, Use] = WeakValueDictionary()
 # A child has copies of its parent's elements, and uses none of them.
 in_forked_child(_read.clear)
 in_forked_child(_written.clear)
+
+
+def file_name(url: str) -> str:
+    """Return an address without "file:", which FFmpeg takes before the name of a file."""
+    return url.removeprefix("file:")
 
 
 def reading(path: Path) -> Use | None:

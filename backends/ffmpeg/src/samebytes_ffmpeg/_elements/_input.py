@@ -34,7 +34,7 @@ from .._pyav import (
 )
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
-from ._files_in_use import reading
+from ._files_in_use import file_name, reading
 from ._opening import open_container
 
 __all__ = ["RATE", "Input", "Waking", "place"]
@@ -99,7 +99,7 @@ class Input:
         self._lenient = lenient
         self._start = start
         limit = None if waking is None else waking.timeout
-        path = Path(url.removeprefix("file:"))
+        path = Path(file_name(url))
         # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         name = str(path.absolute()) if path.exists() else url
         self._use = reading(path)

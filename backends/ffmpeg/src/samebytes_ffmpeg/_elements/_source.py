@@ -22,6 +22,7 @@ from ._choosing import Hwaccel, choice, offered
 from ._connection import Connection
 from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
 from ._failures import ARGUMENT_ERROR, in_words
+from ._files_in_use import file_name
 from ._input import Input, Waking, place
 
 __all__ = ["FFmpegSource"]
@@ -281,7 +282,7 @@ class FFmpegSource(Source):
         return ElementError(self.name, text, parameters=self.changed_parameters)
 
     def _open(self) -> Input | Connection:
-        if not self.live and Path(str(self.url).removeprefix("file:")).is_file():
+        if not self.live and Path(file_name(str(self.url))).is_file():
             self._input = self._opened(None)
             return self._input
         connection = self._input = Connection(self.name, self.timeout, self._opened)

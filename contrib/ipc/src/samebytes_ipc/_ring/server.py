@@ -210,7 +210,7 @@ class Server:
             readers = self.joined() if self._uncounted else self._joined
             slot, count = delivery.slot, len(readers)
             note: Callable[[], object]
-            if count == 1:
+            if count == 1:  # mostly, and quicker without iterators
                 note = partial(readers[0].pending.append, delivery)
             else:
                 each = [reader.pending for reader in readers]
