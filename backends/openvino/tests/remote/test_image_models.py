@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import Any
 
 import numpy as np
@@ -165,10 +166,8 @@ def test_allocated_frames_fit(remote: Any, format_: str) -> None:
 
 @pytest.mark.usefixtures("npu")
 def test_two_models_whose_frames_share_a_page() -> None:
-    room = np.zeros(2 * 6144 + 16, np.uint8)  # 1.5 pages each
-    # The second frame must not begin at a page.
-    start = 0 if (room.__array_interface__["data"][0] + 6144) % 4096 else 16
-    memory = room[start : start + 2 * 6144]
+    # Frames of 1.5 pages each, in memory that begins and ends amid a page.
+    memory = np.frombuffer(mmap.mmap(-1, 4 * mmap.PAGESIZE), np.uint8, 2 * 6144, offset=1024)
     first, second = (
         samebytes.frame(half.reshape(96, 64), format="GRAY8") for half in memory.reshape(2, -1)
     )
