@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from array import array
+from collections import UserList, deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,19 @@ def test_the_size_is_that_of_the_arrays(native: Any, name: str, size: tuple[int,
 )
 def test_one_buffer_is_not_a_list_of_planes(native: Any) -> None:
     assert str(sb.frame(native, format="NV12", width=4, height=4).image) == "NV12 4x4"
+
+
+def test_a_released_memoryview_is_not_a_list_of_planes() -> None:
+    view = memoryview(bytearray(24))
+    view.release()
+    with pytest.raises(LayoutError, match="does not export its buffer"):
+        sb.frame(view, format="NV12", width=4, height=4)
+
+
+@pytest.mark.parametrize("sequence", [list, tuple, deque, UserList])
+def test_planes_come_in_any_sequence(sequence: Callable[[list[Array]], Any]) -> None:
+    frame = sb.frame(sequence([zeros(4, 4), zeros(2, 2, 2)]), format="NV12")
+    assert str(frame.image) == "NV12 4x4"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from array import array as machine_values
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
     from ..formats import AudioInfo
 
 __all__ = ["frame_of_arrays", "given_parts"]
-
-# Sequences that are one array of numbers, and no list of planes.
-_ONE_BUFFER = (bytes, bytearray, memoryview, machine_values)
 
 
 def frame_of_arrays(
@@ -70,8 +66,21 @@ def frame_of_arrays(
 
 def given_parts(native: Any) -> Sequence[Any]:
     """The objects that were passed for the planes: one array can hold them all."""
-    many = isinstance(native, Sequence) and not isinstance(native, _ONE_BUFFER)
+    if isinstance(native, (list, tuple)):
+        return native
+    many = isinstance(native, Sequence) and not _is_buffer(native)
     return native if many else [native]
+
+
+def _is_buffer(sequence: Any) -> bool:
+    """True for bytes, an array.array and the like, which are one array of numbers each."""
+    try:
+        memoryview(sequence)
+    except TypeError:
+        return False
+    except (BufferError, ValueError):
+        return True  # one that cannot be had now, as of a memoryview that was released
+    return True
 
 
 def _as_cpu(part: Any) -> CpuTensor:
