@@ -103,6 +103,21 @@ class TestRunning:
         assert nodes == [node if same or branch else "cpu"] * 3
         assert seen[0] == (wanted, 100 if same else {"full": 98, "limited": 102}[wanted])
 
+    def test_gray_of_a_range_that_is_not_converted(self, threads: int) -> None:
+        """Frames that say that range already go on; others are refused."""
+
+        def given(said: dict[str, str]) -> sb.Frame[Any]:
+            return sb.frame(np.zeros((8, 16), np.uint8), format="GRAY8", metadata=said)
+
+        convert = el.create("convert", "GRAY8", color_range="limited")
+        frame = given({"color_range": "limited"})
+        with el.Pipeline([frame], convert).start(threads=threads) as out:
+            (found,) = out
+        assert found.map("cpu")[0].native.ctypes.data == frame.map("cpu")[0].native.ctypes.data
+        assert sb.stats().conversions == 0
+        with pytest.raises(ElementError, match="convert to I420 of limited range first"):
+            el.Pipeline([given({})], convert).run(threads=threads)
+
     def test_in_branches_too(self, threads: int) -> None:
         for format_ in ("I420", "RGB24"):
             seen: list[str] = []

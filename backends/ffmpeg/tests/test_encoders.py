@@ -135,6 +135,26 @@ def test_the_conversion_that_an_error_names_gives_the_range(
 
 
 @pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        ("mov", "readers of mov .* take the encoder 'ffv1' in .mkv, or convert"),
+        ("mp4", "mp4 has no place for rawvideo"),
+    ],
+)
+def test_raw_frames_of_full_range_that_a_container_does_not_take(
+    ending: str, said: str, tmp_path: Path
+) -> None:
+    """Neither another range nor a container without one is advised."""
+    frames = list(of_range(ColorRange.JPEG))
+    with pytest.raises(ElementError, match=said):
+        el.Pipeline(frames, FFmpegSink(tmp_path / f"a.{ending}", codec="rawvideo")).run(threads=0)
+    made = tmp_path / "made.mkv"
+    el.Pipeline(frames, FFmpegSink(made, codec="ffv1")).run(threads=0)
+    with av.open(str(made)) as container:
+        assert next(container.decode(video=0)).color_range == ColorRange.JPEG
+
+
+@pytest.mark.parametrize(
     ("codec", "ending"),
     [("ffv1", "mkv"), ("mpeg4", "mkv"), ("libvpx-vp9", "webm"), ("libx264", "mp4"), ("", "mp4")],
 )

@@ -232,8 +232,9 @@ class TestRefusals:
             frame.convert("RGB24", method="lanczos")
         with pytest.raises(UnknownNameError, match="unknown color range 'tv'"):
             frame.convert("NV12", color_range="tv")
-        with pytest.raises(UnknownNameError, match="unknown color matrix 'bt601'"):
-            frame.convert("NV12", color_matrix="bt601")
+        for name in ("bt601", "BT.601", "ITU-R BT.601"):
+            with pytest.raises(UnknownNameError, match="did you mean 'smpte170m' or 'bt470bg'"):
+                frame.convert("NV12", color_matrix=name)
         match = f"unknown converter 'opencv'; known: alpha \\({_MISSING.format('opencv')}"
         with pytest.raises(UnknownNameError, match=match):
             frame.convert("RGB24", by="opencv")
@@ -259,6 +260,8 @@ class TestRefusals:
             picture(metadata={"color_range": "tv"}).convert("RGB24")
         with pytest.raises(UnknownNameError, match=r"metadata\['color_range'\]"):
             picture(metadata={"color_range": []}).convert("RGB24")
+        with pytest.raises(UnknownNameError, match="did you mean 'bt2020nc' or 'bt2020c'"):
+            picture(metadata={"color_matrix": "bt2020"}).convert("RGB24")
 
     def test_sound(self) -> None:
         sound = sb.frame(

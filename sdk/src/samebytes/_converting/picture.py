@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._frozen import frozen
-from ..errors import LayoutError, UnknownNameError, UnsupportedObjectError
+from ..errors import LayoutError, UnsupportedObjectError
 from ..formats import (
     COLOR_MATRICES,
     COLOR_RANGES,
@@ -17,6 +17,7 @@ from ..formats import (
     colors_of,
     field_order_of,
 )
+from ..formats._color import unknown_color_name
 
 if TYPE_CHECKING:
     from .._core.memory.frame import Frame
@@ -103,7 +104,7 @@ def wanted(
         ("color_matrix", color_matrix, COLOR_MATRICES),
     ):
         if name is not None and name not in known:
-            raise UnknownNameError(what.replace("_", " "), str(name), known)
+            raise unknown_color_name(what.replace("_", " "), str(name), known)
     interlaced = source.interlaced and image.height == before.height
     model = image.format.color_model
     if model == "rgb":

@@ -13,7 +13,7 @@ from .._converting.converting import convert_frame
 from .._converting.memory import new_frame
 from .._converting.picture import PictureInfo, picture_of, wanted
 from .._core.memory.frame import Frame
-from ..errors import SamebytesError, UnknownNameError
+from ..errors import SamebytesError, UnknownNameError, UnsupportedObjectError
 from ..formats import ImageFormat, ImageInfo, colors_of
 from ._conversion import Range
 from ._element import Transform
@@ -157,4 +157,9 @@ class Convert(Transform):
         if target == source:
             return None
         origin = self.pipeline_context(given.memory) if frame is None else frame
-        return choose(origin, source, target, self.method, self.by, copy=self.copy)
+        try:
+            return choose(origin, source, target, self.method, self.by, copy=self.copy)
+        except UnsupportedObjectError:
+            if frame is None and target.image == source.image:
+                return None  # its frames may say that they are of these colours already
+            raise

@@ -7,6 +7,7 @@ containers and bitstreams carry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "COLOR_RANGES",
     "COLOR_TRANSFERS",
     "Colorimetry",
+    "unknown_color_name",
 ]
 
 COLOR_PRIMARIES: Mapping[str, int] = {
@@ -99,6 +101,13 @@ _TABLES = {
     "chroma_location": CHROMA_LOCATIONS,
 }
 
+# The matrices that are meant by the number of a recommendation, however it is written: BT.601.
+_RECOMMENDATIONS = {
+    "601": ("smpte170m", "bt470bg"),
+    "709": ("bt709",),
+    "2020": ("bt2020nc", "bt2020c"),
+}
+
 
 @frozen()
 class Colorimetry:
@@ -136,7 +145,7 @@ class Colorimetry:
             if value is None:
                 continue
             if not isinstance(value, str) or value not in table:
-                raise UnknownNameError(f"metadata[{key!r}]", str(value), table)
+                raise unknown_color_name(f"metadata[{key!r}]", str(value), table)
             found[key] = value
         return cls(**found)
 
@@ -172,6 +181,19 @@ class Colorimetry:
         """The attributes that are specified, as entries for `frame.metadata`."""
         values = ((f.name, getattr(self, f.name)) for f in fields(self))
         return {name: value for name, value in values if value is not None}
+
+
+def unknown_color_name(kind: str, name: str, known: Mapping[str, int]) -> UnknownNameError:
+    """Return the error for a name that is not in one of the tables here.
+
+    Args:
+        kind: what was looked up.
+        name: the name that is not there.
+        known: the table.
+    """
+    meant = known is COLOR_MATRICES and re.search("|".join(_RECOMMENDATIONS), name)
+    nearest = _RECOMMENDATIONS[meant[0]] if meant else None
+    return UnknownNameError(kind, name, known, nearest=nearest)
 
 
 def _name(table: Mapping[str, int], number: int | None) -> str | None:

@@ -98,14 +98,16 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
     )
 
 
-def advice_for_raw(pixels: str, size: tuple[int, int]) -> str:
+def advice_for_raw(pixels: str, size: tuple[int, int], *, full: bool = False) -> str:
     """Return the words for what to do with frames that a container does not take as raw video.
 
     Args:
         pixels: FFmpeg's name of the pixel format.
         size: (width, height).
+        full: they are of full range, which NUT does not say of YUV.
     """
-    ways = ["another ending (.nut)"] if is_read_back("nut", pixels, size) else []
+    nut = not full and is_read_back("nut", pixels, size)
+    ways = ["another ending (.nut)"] if nut else []
     with suppress(av.codec.codec.UnknownCodecError):
         known = [one.name for one in av.codec.Codec("ffv1", "w").video_formats or ()]
         ways += ["the encoder 'ffv1' in .mkv"] if name_for("ffv1", pixels) in known else []

@@ -96,20 +96,22 @@ class Output:
         """
         native = frame.native
         properties = properties_of(native, frame.meta)
+        container = self._container.format.name
+        size = native.width, native.height
+        # Before the range, since the advice for that keeps the format.
+        if codec == "rawvideo" and not is_read_back(container, native.format.name, size):
+            full = frame.metadata.get("color_range") == "full"
+            raise ValueError(
+                f"readers of {container} would take raw {native.format.name} for another format: "
+                f"{advice_for_raw(native.format.name, size, full=full)}"
+            )
+        stream = add_stream(self._container, self._url, codec, rate, self._options)
         kept = says_range(
             self._container, self._url, codec, self._options, colours=has_colours(properties)
         )
-        container = self._container.format.name
         lost_in = "" if kept else container
         if (reason := why_not_of_range(codec, frame, lost_in, options)) is not None:
             raise ValueError(reason)
-        size = native.width, native.height
-        if codec == "rawvideo" and not is_read_back(container, native.format.name, size):
-            raise ValueError(
-                f"readers of {container} would take raw {native.format.name} for another format: "
-                f"{advice_for_raw(native.format.name, size)}"
-            )
-        stream = add_stream(self._container, self._url, codec, rate, self._options)
         stream.width, stream.height = native.width, native.height
         image = ImageInfo.of(frame.image.format, native.width, native.height)
         stream.pix_fmt = self._format = name_for(codec, native.format.name)
