@@ -72,22 +72,22 @@ def dependents(removed: Distribution) -> list[Distribution]:
 def telling_tests(removed: Distribution) -> list[str]:
     """The files and folders of the tests that could notice.
 
-    They are those of installed plugins and the command, what names the removed one or is tested
-    alone with it, and of every conformance what asks plugins and routes. Distributions that join it
-    to others have nothing to do without it, and those that depend on it are removed with it.
+    They are those of installed plugins and the command, what names the removed one (by a word where
+    it is tested alone with it), and of every conformance what asks plugins and routes. What joins
+    it to others has nothing to do without it, and what depends on it is removed with it.
     """
     gone = [removed, *dependents(removed)]
     module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
+    word = re.compile(removed.name.rpartition("-")[2], re.IGNORECASE)
     paths = list(_ALWAYS)
     for distribution in DISTRIBUTIONS:
         with_it = removed.name in distribution.alone_with
         if distribution in gone or (with_it and distribution not in BACKENDS):
             continue
         for path in sorted((distribution.path / "tests").glob("**/test_*.py")):
-            conformance = path.name.startswith("test_conformance")
+            named = (word if with_it else module).search(path.read_text())
             name = str(path.relative_to(ROOT))
-            named = with_it or conformance or module.search(path.read_text())
-            if named and not name.startswith(_ALWAYS):
+            if (named or "/test_conformance" in name) and not name.startswith(_ALWAYS):
                 paths.append(name)
     return paths
 
