@@ -69,23 +69,41 @@ def test_errors_cross_processes(module: str) -> None:
         assert type(twin) is kind
         assert str(twin) == str(error) != ""
         assert (twin.args, vars(twin)) == (error.args, vars(error))
+        assert getattr(twin, "msg", None) == getattr(error, "msg", None)  # of an ImportError
+
+
+def _derived(kind: type[Any]) -> type[Any]:
+    """A class of a user, found here by its name, which has arguments and attributes of its own."""
+
+    class Derived(kind):  # type: ignore[misc]  # of Any
+        name = kind.name
+
+        def __init__(self, arguments: dict[str, Any]) -> None:
+            super().__init__(**arguments)
+            self.noted = "by the user"
+
+    Derived.__qualname__ = "Derived"
+    globals()["Derived"] = Derived
+    return Derived
 
 
 @pytest.mark.parametrize("ran", [False, True])
+@pytest.mark.parametrize("derived", [False, True])
 @pytest.mark.parametrize("name", el.available())
 def test_elements_cross_processes(
-    name: str, ran: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, derived: bool, ran: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An element that is not open is its parameters: actors and processes are given such."""
+    """An element that is not open is its attributes: actors and processes are given such."""
     monkeypatch.chdir(tmp_path)
     try:
-        known = el.element_class(name).declared_parameters()
+        kind = el.element_class(name)
     except PluginError as error:
         pytest.skip(f"missing package of {name}: {error}")
+    known = kind.declared_parameters()
     made: dict[str, Any] = {}
     made |= {one.name: 8 if one.type is int else "x" for one in known.values() if one.required}
     made |= {key: value for key, value in GIVEN.items() if key in known}
-    element = el.create(name, **made)
+    element = _derived(kind)(made) if derived else el.create(name, **made)
     if ran:
         picture = sb.context("cpu").allocate_frame("RGB", 64, 48)
         items = [element] if isinstance(element, el.Source) else [[picture], element]
@@ -93,3 +111,4 @@ def test_elements_cross_processes(
             el.Pipeline(*items).run()
     twin = pickle.loads(pickle.dumps(element))
     assert (type(twin), repr(twin)) == (type(element), repr(element))
+    assert getattr(twin, "noted", "") == ("by the user" if derived else "")

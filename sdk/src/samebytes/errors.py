@@ -108,6 +108,8 @@ def _again(kind: type[SamebytesError], args: tuple[Any, ...], state: dict[str, A
     maker: Any = OSError if issubclass(kind, OSError) else kind
     error = maker.__new__(kind, *args)
     error.args = args
+    if isinstance(error, ImportError):
+        ImportError.__init__(error, *args)  # its `msg` is kept elsewhere
     error.__dict__.update(state)
     return error
 

@@ -184,6 +184,8 @@ def test_no_secret_in_what_is_printed(
         "run cam.py --frames http://c/?token={}",
         "graph --output rtsp://me:{}@c/live.svg",
         "doctor --hardware-report rtsp://me:{}@c/live",
+        "--token {}",
+        "--password {} list",
     ],
 )
 def test_no_secret_in_what_is_wrong_with_a_command_line(capsys: Capture, words: str) -> None:

@@ -78,7 +78,9 @@ def _run(arguments: list[str]) -> int:
     # Options before the command take no values, so the command is the first other word.
     wanted = next((a for a in arguments if not a.startswith("-")), None)
     if wanted is not None and wanted not in commands:
-        raise UnknownNameError("command", wanted, commands, "(see: samebytes --help)")
+        # It may be the value of an option of a secret: --token.
+        said = without_secrets(arguments)[arguments.index(wanted)]
+        raise UnknownNameError("command", said, commands, "(see: samebytes --help)")
     parser, chosen = parser_of(commands, wanted)
     options = parser.parse_args(arguments)
     if chosen is None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any
@@ -43,6 +42,9 @@ _LASTING = (
     kinds.OptionNotFoundError, kinds.FileNotFoundError, ARGUMENT_ERROR,
 )  # fmt: skip
 """Errors of the first connection that no later attempt can help, since the address is wrong."""
+
+_OF_A_RUN = ("_input", "_decoding", "_timeline", "_seldom", "_queue", "_stops")
+"""Attributes that are no part of its pickles."""
 
 
 class FFmpegSource(Source):
@@ -90,6 +92,9 @@ class FFmpegSource(Source):
 
     def __init__(self, *values: Any, **named: Any) -> None:
         super().__init__(*values, **named)
+        self._set_idle()
+
+    def _set_idle(self) -> None:
         self._input: Input | Connection | None = None
         self._decoding: Decoding | None = None
         self._timeline = Timeline()
@@ -100,9 +105,12 @@ class FFmpegSource(Source):
         self._stopping = False
         self._stops: SimpleQueue[None] = SimpleQueue()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        named = {name: getattr(self, name) for name in self.declared_parameters()}
-        return partial(type(self), **named), ()
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _OF_A_RUN}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._set_idle()
+        vars(self).update(state)
 
     @property
     def gives(self) -> Image:
