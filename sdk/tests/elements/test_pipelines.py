@@ -278,6 +278,37 @@ def test_a_pipeline_goes_without_the_garbage_collector(fails: bool, threads: int
         assert [ref() for ref in gone] == [None] * len(gone)
 
 
+@pytest.mark.parametrize("threads", [0, 2])
+@pytest.mark.parametrize("fails", [False, True])
+def test_functions_in_a_pipeline_go_without_the_garbage_collector(
+    fails: bool, threads: int
+) -> None:
+    """And so does what they refer to."""
+
+    class Model:
+        def __call__(self, picture: Any) -> Any:
+            if fails and picture.pts == 2:
+                raise ZeroDivisionError
+            return picture
+
+    def given(model: Any) -> Any:
+        def read() -> Iterator[Any]:
+            assert model
+            yield from frames(4)
+
+        return read
+
+    def work() -> list[Any]:
+        model, bound, closed = Model(), Model(), Model()
+        pipe = el.Pipeline(given(closed), model, bound.__call__, lambda picture: [closed(picture)])
+        with suppress(ElementError), pipe.start(threads=threads) as out:
+            assert len(list(out)) == 4
+        return [weakref.ref(model), weakref.ref(bound), weakref.ref(closed)]
+
+    with collector_off():
+        assert [ref() for ref in work()] == [None] * 3
+
+
 @THREADS
 def test_errors_say_where(threads: int) -> None:
     class Fails(el.Transform):

@@ -42,7 +42,7 @@ class _OfFunction(Element):
 
     def open(self, context: Any) -> None:
         super().open(context)
-        vars(self)[self._samebytes_work] = partial(type(self).function, **self.parameters)
+        vars(self)[self._samebytes_work] = partial(self.function, **self.parameters)
 
 
 class _SourceOfFunction(_OfFunction, Source):
@@ -226,14 +226,7 @@ def _decorated(
 def _made(
     base: type[Element], attributes: dict[str, Any], frames: int, function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    declared = _parameters.of_function(function)
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    given = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
-    if len(given) != frames:
-        wanted = "one parameter, the frame" if frames else "no parameter"
-        raise TypeError(f"{_name(function)}() must have {wanted} before `*`")
-    # What a source's function yields is its frames.
-    refuse_unrun(function, _name(function), base._samebytes_instead if frames else "")
+    declared = _checked_parameters(base, frames, function)
     made: type[Element] = type(
         _name(function),
         (base,),
@@ -246,6 +239,34 @@ def _made(
     )
     made._declared = declared
     return made
+
+
+def _element(base: type[Element], frames: int, function: Callable[..., Any]) -> Element:
+    """An element that calls a function without parameters of its own.
+
+    It has no class of its own, which only the garbage collector would end, and what the function
+    refers to with it.
+    """
+    if _checked_parameters(base, frames, function):
+        made: Element = _made(base, {}, frames, function)()
+        return made
+    made = base()
+    vars(made).update(function=function, name=_name(function))
+    return made
+
+
+def _checked_parameters(
+    base: type[Element], frames: int, function: Callable[..., Any]
+) -> dict[str, _parameters.Parameter]:
+    declared = _parameters.of_function(function)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    given = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds]
+    if len(given) != frames:
+        wanted = "one parameter, the frame" if frames else "no parameter"
+        raise TypeError(f"{_name(function)}() must have {wanted} before `*`")
+    # What a source's function yields is its frames.
+    refuse_unrun(function, _name(function), base._samebytes_instead if frames else "")
+    return declared
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -271,9 +292,9 @@ def element_of(thing: Any, *, first: bool) -> Element:
     if first and isinstance(thing, Iterable) and not isinstance(thing, str | bytes | Frame):
         return _SourceOfIterable(thing)
     if first and inspect.isgeneratorfunction(thing):
-        return source()(thing)()
+        return _element(_SourceOfFunction, 0, thing)
     if not first and callable(thing):
-        return transform()(thing)()
+        return _element(_transform, 1, thing)
     wanted = "a source or an iterable of frames" if first else "an element or a function of a frame"
     advice = ""
     if isinstance(thing, str | PathLike):
