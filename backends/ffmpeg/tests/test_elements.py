@@ -241,6 +241,8 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path, clip: Path) -> None:
         el.Pipeline(FFmpegSource(clip, stream=1)).run()
     with pytest.raises(ParameterError, match="threads"):
         el.create("ffmpeg.source", clip, threads=-1)
+    with pytest.raises(ParameterError, match="'start' must be a number, 0 to 1000000000, not inf"):
+        el.create("ffmpeg.source", clip, start=float("inf"))
 
 
 def test_frames_of_the_cpu_are_lent_and_unchanged(tmp_path: Path) -> None:

@@ -189,6 +189,13 @@ def test_no_readers_come(address: str) -> None:
         el.Pipeline(pictures(1, "dma:memfd"), sink).run()
 
 
+@pytest.mark.parametrize("seconds", [float("inf"), 1e300])
+def test_a_time_without_end(address: str, seconds: float) -> None:
+    """It is how to say that a sink waits for as long as it takes."""
+    sink = el.create("ring.sink", address, timeout=seconds)
+    assert el.Pipeline(pictures(3, "dma:memfd"), sink).run().of("ring.sink").frames_in == 3
+
+
 @pytest.mark.parametrize("threads", [0, 1])
 def test_no_writer_comes(address: str, threads: int) -> None:
     with pytest.raises((ElementError, RingTimeoutError), match="nobody writes to the ring"):

@@ -109,7 +109,7 @@ def test_a_writer_that_is_killed(
             writer.kill()
             writer.wait(60)
             frames = [reader.read() for _ in range(3)]
-            with pytest.raises(EndOfStreamError, match="ended without closing it"):
+            with pytest.raises(EndOfStreamError, match="without closing it, or before this reader"):
                 reader.read()
             assert [value_of(frame) for frame in frames] == [0, 1, 2]
             assert reader.read() is None

@@ -67,7 +67,7 @@ class FFmpegSource(Source):
     url: Annotated[Path | str, Doc("a file, or what FFmpeg opens: rtsp://..., tcp://...")]
     stream: Annotated[int, Range(0), Doc("which of its video streams, from 0")] = 0
     threads: Annotated[int, Range(0, 64), Doc("of the decoder; 0 for as many as it likes")] = 0
-    start: Annotated[float, Range(0), Doc("seconds after the beginning")] = 0.0
+    start: Annotated[float, Range(0, 10**9), Doc("seconds after the beginning")] = 0.0
     frames: Annotated[int | None, Range(1), Doc("how many at most; None for all")] = None
     loop: Annotated[bool, Doc("begin again at the end; times go on")] = False
     live: Annotated[  # type: ignore[misc]  # of each element, not of the class

@@ -97,29 +97,33 @@ class Times:
         if before is not None:
             if time <= before[1]:
                 raise ValueError(
-                    f"its time, {float(time - self._later):.6g} s, is not after the one before, "
-                    f"{float(before[1] - self._later):.6g} s: the clock of its source has stepped "
+                    f"its time, {_seconds(time - self._later)} s, is not after the one before, "
+                    f"{_seconds(before[1] - self._later)} s: the clock of its source has stepped "
                     "back, or there are frames of several streams. In a source of yours "
                     "el.Timeline makes times rise; frames without one (pts = None) are counted by "
                     "the rate"
                 )
             found = max(found, before[0] + 1)
         if abs(time) > _LATEST:
-            raise ValueError(f"its time, {float(time):.6g} s, is more than FFmpeg can count")
+            raise ValueError(f"its time, {_seconds(time)} s, is more than FFmpeg can count")
         self._recent.append(found)
         if self._longest is not None and (found - self._recent[0]) * self.base > self._longest:
             raise ValueError(
-                f"it comes {float((found - self._recent[0]) * self.base):.6g} s after those before "
-                f"it, and {self._container} holds no more than {float(self._longest):.6g} s: begin "
+                f"it comes {_seconds((found - self._recent[0]) * self.base)} s after those before "
+                f"it, and {self._container} holds no more than {_seconds(self._longest)} s: begin "
                 "another file, or write Matroska (.mkv)"
             )
         if self._codec == "mpeg4" and before is not None and time - before[1] > _DAY:
             raise ValueError(
-                f"it comes {float(time - before[1]):.6g} s after the one before, and the encoder "
+                f"it comes {_seconds(time - before[1])} s after the one before, and the encoder "
                 "mpeg4 counts no more than a day: begin another file, or take another encoder"
             )
         self._last = found, time
         return found
+
+
+def _seconds(time: Fraction) -> str:
+    return f"{round(float(time), 6):.16g}"
 
 
 def _base(given: Fraction | None, rate: Fraction, codec: str) -> Fraction:

@@ -139,7 +139,7 @@ class RingSink(el.Sink):
         # A finalizer that closes the pipeline may run in that very thread; and what is released
         # there runs code of others, which may wait for this one.
         if serving is not None and serving is not threading.current_thread():
-            serving.join(self.timeout)
+            serving.join(min(self.timeout, threading.TIMEOUT_MAX))
 
 
 def _serve(ring: weakref.ref[RingWriter]) -> None:

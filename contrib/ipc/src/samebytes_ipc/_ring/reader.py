@@ -142,8 +142,9 @@ class RingReader(Storage.Uncopied):
 
         Raises:
             RingTimeoutError: none came. Reading can be tried again.
-            EndOfStreamError: the writer ended without closing the ring; not if it is `live`. Of
-                several threads that read, one gets it, and the others get None.
+            EndOfStreamError: the writer ended without closing the ring, or closed it in vain
+                before this reader took all of it; not if it is `live`. Of several threads that
+                read, one gets it, and the others get None.
             MessageError: the writer sent something else, or an invalid message. The
                 connection is closed.
             RingRefusedError: `live`, and the next writer takes no more readers, or is another
@@ -338,7 +339,9 @@ class RingReader(Storage.Uncopied):
             return _NOTHING
         if closed:
             return None
-        raise EndOfStreamError("the writer of the ring ended without closing it")
+        raise EndOfStreamError(
+            "the writer of the ring ended without closing it, or before this reader took all of it"
+        )
 
     def _give_up(self, connection: Connection) -> None:
         connection.leave()
