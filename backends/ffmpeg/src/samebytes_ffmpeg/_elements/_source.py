@@ -44,7 +44,7 @@ _LASTING = (
 """Errors of the first connection that no later attempt can help, since the address is wrong."""
 
 _OF_A_RUN = ("_input", "_decoding", "_timeline", "_seldom", "_queue", "_stops")
-"""Attributes that are no part of its pickles."""
+"""Attributes that its pickles leave out."""
 
 
 class FFmpegSource(Source):
