@@ -14,19 +14,23 @@ __all__ = ["mark_of", "marked", "restored"]
 
 _FRACTION = "$fraction"
 _BYTES = "$bytes"
+_TUPLE = "$tuple"
 _OBJECT = "$object"
 
 
-def marked(value: Fraction | bytes | dict[str, Any]) -> Any:
+def marked(value: Fraction | bytes | tuple[Any, ...] | dict[str, Any]) -> Any:
     """A value of plain data that stands for this one.
 
-    A Fraction is {"$fraction": [numerator, denominator]}, bytes are {"$bytes": their base64}. A
-    dict stands for itself, unless its one key is a mark: then it is {"$object": the dict}.
+    A Fraction is {"$fraction": [numerator, denominator]}, bytes are {"$bytes": their base64}, a
+    tuple is {"$tuple": the list}. A dict stands for itself, unless its one key is a mark: then it
+    is {"$object": the dict}.
     """
     if isinstance(value, Fraction):
         return {_FRACTION: [value.numerator, value.denominator]}
     if isinstance(value, bytes):
         return {_BYTES: b64encode(value).decode()}
+    if isinstance(value, tuple):
+        return {_TUPLE: list(value)}
     return {_OBJECT: value} if mark_of(value) else value
 
 
@@ -46,6 +50,10 @@ def restored(value: Any, name: str) -> Any:
     if mark == _BYTES:
         return _bytes(value[mark], name)
     held = value if mark is None else value[mark]
+    if mark == _TUPLE:
+        if not isinstance(held, list):
+            raise MessageError(name, f"{mark} must hold a list, not {shown(held)}")
+        return tuple(restored(held, name))
     if not isinstance(held, dict):
         raise MessageError(name, f"{mark} must hold an object, not {shown(held)}")
     return {key: restored(item, f"{name}[{shown(key)}]") for key, item in held.items()}
@@ -56,7 +64,7 @@ def mark_of(value: dict[Any, Any]) -> str | None:
     if len(value) != 1:
         return None
     (key,) = value
-    return key if key in (_FRACTION, _BYTES, _OBJECT) else None
+    return key if key in (_FRACTION, _BYTES, _TUPLE, _OBJECT) else None
 
 
 def _fraction(parts: Any, name: str) -> Fraction:

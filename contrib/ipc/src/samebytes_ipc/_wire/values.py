@@ -140,7 +140,7 @@ def parse(body: bytes) -> Value:
 def plain(value: Any, name: str) -> Any:
     """The value as JSON has it: None, bool, int, float, str, list, or dict with texts for keys.
 
-    Fractions and bytes are marked (see `marked`).
+    Fractions, bytes and tuples are marked (see `marked`).
 
     Raises:
         MessageError: it is, or holds, something else.
@@ -166,10 +166,10 @@ def _limited(value: Any, name: str, depth: int, *, sent: bool) -> Any:
         if not _encodable(value):
             raise MessageError(name, "contains half a surrogate pair")
         return str(value)
-    if isinstance(value, list):
-        return [
-            _limited(item, f"{name}[{i}]", depth + 1, sent=sent) for i, item in enumerate(value)
-        ]
+    if isinstance(value, list) or (isinstance(value, tuple) and sent):
+        inner = depth + (1 if isinstance(value, list) else 2)
+        items = [_limited(item, f"{name}[{i}]", inner, sent=sent) for i, item in enumerate(value)]
+        return items if isinstance(value, list) else marked(tuple(items))
     if isinstance(value, dict):
         inner = depth + (2 if sent and mark_of(value) else 1)
         entries = {
@@ -187,7 +187,7 @@ def _limited(value: Any, name: str, depth: int, *, sent: bool) -> Any:
     raise MessageError(
         name,
         f"is a {kind.__module__}.{kind.__qualname__}, and messages carry None, bool, int, float, "
-        "Fraction, str, bytes, list and dict",
+        "Fraction, str, bytes, list, tuple and dict",
     )
 
 
