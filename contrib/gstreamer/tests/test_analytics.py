@@ -112,8 +112,7 @@ def test_the_nearest_old_meta_is_the_same_detection() -> None:
 def test_relations_count_where_nobody_set_the_numbers_of_old_metas() -> None:
     new = [Region(n, n, 3, 4, "car", n / 8, {"id": n}) for n in range(3)]
     new[2].metadata["parent_id"] = 1
-    unset = {"id": 0, "parent_id": 0}
-    old = [Region(n, n, 3, 4, "car", n / 8, dict(unset)) for n in range(3)]
+    old = [Region(n, n, 3, 4, "car", n / 8) for n in range(3)]
     found = merged_regions(new, old)
     assert [region.metadata for region in found] == [
         {"id": 0},
@@ -125,7 +124,7 @@ def test_relations_count_where_nobody_set_the_numbers_of_old_metas() -> None:
 def test_the_parent_of_a_relation_has_the_number_of_its_old_meta() -> None:
     new = [Region(n, n, 3, 4, "car", 0.5, {"id": n}) for n in range(2)]
     new[1].metadata["parent_id"] = 0
-    found = merged_regions(new, [Region(0, 0, 3, 4, "car", 0.5, {"id": 77, "parent_id": 0})])
+    found = merged_regions(new, [Region(0, 0, 3, 4, "car", 0.5, {"id": 77})])
     assert [region.metadata for region in found] == [{"id": 77}, {"id": 1, "parent_id": 77}]
 
 

@@ -165,7 +165,8 @@ def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
         for structure in list_items(meta.params)
     ]
     confidence, label_id = detected(params)
-    details: dict[str, Any] = {"id": meta.id, "parent_id": meta.parent_id}
+    numbers = {"id": meta.id, "parent_id": meta.parent_id}
+    details: dict[str, Any] = {key: n for key, n in numbers.items() if n}  # 0: nobody set it
     if label_id is not None:
         details["label_id"] = label_id
     if params:

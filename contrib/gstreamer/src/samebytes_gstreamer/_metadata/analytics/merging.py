@@ -27,7 +27,7 @@ def merged_regions(new: Sequence[Region], old: Sequence[Region]) -> list[Region]
 
     Args:
         new: of the relation meta; their ids are their numbers in it.
-        old: of GstVideoRegionOfInterestMeta, whose id is 0 where nobody gave them any.
+        old: of GstVideoRegionOfInterestMeta, without an id where nobody gave them any.
     """
     pairs = _pairs(new, old)
     parents = [region.metadata.pop("parent_id", None) for region in new]
@@ -92,13 +92,7 @@ def _take(new: Region, old: Region) -> None:
     if old.confidence is not None or not new.confidence:
         new.confidence = old.confidence
     own: list[Entry] = new.metadata.pop(KEY, [])
-    theirs: dict[str, Any] = {
-        # Both numbers of an old meta are 0 where nobody set them.
-        key: value
-        for key, value in old.metadata.items()
-        if key != KEY and (value or key not in ("id", "parent_id"))
-    }
-    new.metadata.update(theirs)
+    new.metadata.update({key: value for key, value in old.metadata.items() if key != KEY})
     if entries := merged_entries(old.metadata.get(KEY, ()), own):
         new.metadata[KEY] = entries
 
