@@ -19,6 +19,7 @@ from samebytes.errors import (
     ClosedError,
     LayoutError,
     MissingDependencyError,
+    NoRouteError,
     UnknownNameError,
     UnsupportedObjectError,
 )
@@ -197,7 +198,7 @@ def test_derived_from_a_framework_on_level_zero(
     with pytest.raises(MissingDependencyError):
         elsewhere.derive("level_zero")
     without = Parent(Device(context.device.kind))
-    with pytest.raises(UnknownNameError, match="ze_context"):
+    with pytest.raises(NoRouteError, match=r"it has no ze_context: it is not on Level Zero$"):
         without.derive("level_zero")
     with pytest.raises((UnknownNameError, AmbiguousTargetError)):
         parent.derive("level_zero:GPU.7")

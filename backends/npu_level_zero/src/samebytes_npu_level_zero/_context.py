@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from samebytes import Context, Fd, Frame, FrameMeta, ImageFormat, ImageInfo, Storage, TensorInfo
-from samebytes.errors import LayoutError, UnknownNameError
+from samebytes.errors import LayoutError, NoRouteError, UnknownNameError
 from samebytes.plugins import ContextRegistry, intern, memory_size, native_pointer
 
 from ._abi.constants import ExternalMemoryType
@@ -68,6 +68,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
             MissingDependencyError: no loader, no driver, or no permission to use the device.
             UnknownNameError: no such device.
             AmbiguousTargetError: several devices answer to the name.
+            NoRouteError: `parent` has no ze_context.
         """
         library = load()
         if parent is not None:
@@ -109,7 +110,10 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
     @classmethod
     def _derived(cls, library: Library, device: str | None, parent: Context) -> Self:
-        handle = parent.handle("ze_context")
+        handle = parent.find_handle("ze_context")
+        if handle is None:
+            reason = "it has no ze_context: it is not on Level Zero"
+            raise NoRouteError(parent.node, "level_zero", [reason])
         found = entries(library)
         candidates = [e for e in found if e.device.kind == parent.device.kind]
         if len(candidates) > 1:

@@ -9,7 +9,6 @@ from functools import partial
 import dpctl
 
 from samebytes import Context, Tensor
-from samebytes.errors import UnknownNameError
 from samebytes.plugins import KeyLocks, Refused, ordering_queue
 
 __all__ = ["check_same", "wait_for", "waits_for"]
@@ -32,12 +31,16 @@ def _wait(queue: dpctl.SyclQueue) -> None:
 
 def check_same(source: Context, target: Context, key: str) -> None:
     """Refuse unless both contexts have the native context `key`, and it is one."""
-    handles = []
+    handles: list[int] = []
     for context in (source, target):
-        try:
-            handles.append(context.handle(key))
-        except UnknownNameError as error:
-            raise Refused(f"{context!r} has no {key}: {error}") from error
+        handle = context.find_handle(key)
+        if handle is None:
+            backend = "opencl" if key == "cl_context" else "level_zero"
+            raise Refused(
+                f"{context!r} has no {key}, which SYCL's devices of {backend} have: "
+                f'samebytes.context("sycl:{backend}:gpu")'
+            )
+        handles.append(handle)
     ours, theirs = handles
     if ours != theirs:
         other = source if target.node == "sycl" else target
