@@ -126,6 +126,7 @@ def test_json(clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert len(reported["shown"]) == 8
 
 
+@pytest.mark.together
 def test_several_streams(clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = run("--input", clip, "--streams", 2, "--output", tmp_path / "out.mp4")
     assert status == 0
@@ -161,6 +162,7 @@ def test_what_cannot_be_compared_still_runs(
     assert "the code written by hand" in out.partition("WHAT THIS RUN SHOWED")[2]
 
 
+@pytest.mark.together
 def test_allowed_copies_are_reported(
     transcode: Transcode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +174,7 @@ def test_allowed_copies_are_reported(
     assert reported["same_boxes"] is True
 
 
+@pytest.mark.together
 def test_a_way_that_cannot_do_it_is_left_out(
     transcode: Transcode, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,6 +257,7 @@ def test_different_boxes_are_a_failure(
     assert "different boxes" in err
 
 
+@pytest.mark.together
 def test_the_sheet_shows_frames_with_their_boxes(runs: dict[str, Run], tmp_path: Path) -> None:
     picture = tmp_path / "sheet.png"
     assert make_sheet(runs["samebytes"].output, picture, runs["samebytes"].result.frames) == 9

@@ -59,6 +59,7 @@ def test_the_boxes_are_those_of_the_cpu_and_nothing_is_copied(
     assert np.array_equal(decode(tmp_path / f"{device}.mp4"), decode(runs["samebytes"].output))
 
 
+@pytest.mark.together
 def test_padded_rows_need_no_copy_either(device: str, transcode: Transcode, tmp_path: Path) -> None:
     source = transcode(size=(1000, 600), frames=8)
     report = demo(tmp_path, source, device)

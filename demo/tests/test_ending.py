@@ -21,6 +21,7 @@ if sys.platform != "linux":
     pytest.skip("needs Linux's limits and signals: run it there", allow_module_level=True)
 
 pytestmark = [
+    pytest.mark.together,
     pytest.mark.usefixtures("default_signals"),
     # jax says so from its first use in this process on; these children use nothing of it.
     pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of removing a backend, and of which tests could notice."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from devtools.removal import BACKENDS, dependents, link_venv, telling_tests
-from devtools.workspace import DISTRIBUTIONS, ROOT, Distribution, source_files
+from devtools.workspace import ROOT, Distribution
 
 
 def backend(name: str) -> Distribution:
@@ -37,23 +36,6 @@ def test_in_its_company_a_word_is_enough() -> None:
     paths = telling_tests(backend("dma"))
     assert "backends/vaapi/tests/test_export.py" in paths
     assert "backends/ffmpeg/tests/test_peers.py" not in paths
-
-
-def test_who_imports_the_removed_is_known() -> None:
-    # All of these serve edges, which are loaded with both of their ends: what asks plugins and
-    # routes runs without the removed. Any other import has to be tested there, too.
-    distributions = {d.name: d for d in DISTRIBUTIONS}
-    found = {
-        path.name
-        for distribution in BACKENDS
-        for other in set(distribution.alone_with) - {"samebytes-softdevices"}
-        for path in source_files(".py", below=distribution.path / "src")
-        if distribution not in dependents(distributions[other])
-        if re.search(
-            rf"^\s*(import|from) {other.replace('-', '_')}\b", path.read_text(), re.MULTILINE
-        )
-    }
-    assert found == {"_level_zero_edges.py", "_opencl_edges.py"}
 
 
 def test_what_depends_on_the_removed_goes_with_it() -> None:

@@ -23,6 +23,8 @@ from samebytes_openvino import InferRequest
 
 from .models import adding
 
+pytestmark = pytest.mark.together
+
 _PREPARE = '''
 import gc, sys
 import numpy as np

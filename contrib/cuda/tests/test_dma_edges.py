@@ -160,6 +160,7 @@ def test_imported_memory_is_written_on_the_device(
     assert len(os.listdir("/proc/self/fd")) == left  # noqa: PTH208 - their number
 
 
+@pytest.mark.together
 @pytest.mark.slow
 def test_where_the_driver_imports_dma_bufs(gpu: Gpu, again: Again, dma: Any) -> None:
     assert dma

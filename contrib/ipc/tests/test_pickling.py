@@ -189,6 +189,7 @@ def as_they_are(batch: list[Any]) -> list[Any]:
     return batch
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("start", WAYS)
 def test_workers_of_a_data_loader(start: str) -> None:
     data = pytest.importorskip(

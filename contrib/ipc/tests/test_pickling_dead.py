@@ -30,7 +30,10 @@ from .forged_messages import message
 from .owners import abandoned, pickled, picture
 
 # Python's own word on threads.
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = [
+    pytest.mark.together,
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
 
 HEADER_SIZE = len(message(b""))
 KILLED = int(os.environ.get("SAMEBYTES_KILLED_OWNERS", "20"))

@@ -71,6 +71,7 @@ def test_a_time_that_readers_would_refuse_is_not_sent(pts: Any, base: Any) -> No
         assert reader.read().meta.time_base == Fraction(1, (1 << 31) - 1)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("copy", [True, False], ids=["copied", "adopted"])
 def test_packets_leave_nothing_to_the_garbage_collector(copy: bool) -> None:
     with ring(format="NV12") as (writer, reader):

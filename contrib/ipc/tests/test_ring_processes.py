@@ -223,6 +223,7 @@ def test_nobody_writes_there(address: str) -> None:
         RingReader(address, timeout=0.05)
 
 
+@pytest.mark.together
 def test_a_peer_that_stops_reading(address: str, run: Callable[..., subprocess.Popen[str]]) -> None:
     """It fills its socket with nothing that others have to wait for, and is named."""
     with writer_at(address, slots=8, when_full="drop-oldest") as writer:

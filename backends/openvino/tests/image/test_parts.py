@@ -143,6 +143,7 @@ def test_places_in_large_pictures(device: str, count: int) -> None:
         np.testing.assert_allclose(image, np.broadcast_to(cut, image.shape), atol=0.6)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("device", ["GPU", "NPU"])
 @pytest.mark.parametrize("format_", ["NV12", "I420", "BGR"])
 def test_devices_see_the_same(device: str, format_: str) -> None:

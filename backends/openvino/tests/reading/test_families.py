@@ -477,6 +477,7 @@ def test_other_ways_to_run(options: dict[str, Any]) -> None:
     assert bool(all_of(frame, InferenceResult)) == ("entries" in options)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("device", ["GPU", "NPU"])
 def test_on_devices(device: str) -> None:
     skip_without(device)

@@ -21,7 +21,7 @@ from samebytes_openvino import InferRequest, compile_model
 from .models import adding_one
 from .users import SHAPE, compiled, reads, region_of, source_with
 
-pytestmark = pytest.mark.usefixtures("nothing_waits")
+pytestmark = [pytest.mark.usefixtures("nothing_waits"), pytest.mark.together]
 
 
 def test_the_next_mapping_has_the_same_native(gpu: Any, lent_native: Callable[[Any], Any]) -> None:

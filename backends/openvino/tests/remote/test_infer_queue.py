@@ -311,6 +311,7 @@ def test_an_inference_that_fails_frees_its_request_and_is_raised_by_wait_all() -
     assert seen == ["goes well", None]
 
 
+@pytest.mark.together
 def test_two_threads_start_and_wait(model: Any) -> None:
     """One waits for an inference while the other starts the next one on the same request."""
     queue = InferQueue(model, 2)

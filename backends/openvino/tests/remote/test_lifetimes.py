@@ -18,6 +18,8 @@ from samebytes_openvino import InferRequest, compile_model
 
 from .models import N, adding_one, native
 
+pytestmark = pytest.mark.together
+
 
 class Watched:
     """Memory of the CPU on whole pages, which reports when it is released."""

@@ -20,6 +20,8 @@ from samebytes_openvino.intel_gpu import ClContext
 
 from .models import N, adding_one, named, numbers
 
+pytestmark = pytest.mark.together
+
 KERNEL = """
 kernel void doubled(global const float *from, global float *to)
 {

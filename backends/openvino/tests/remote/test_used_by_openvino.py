@@ -41,7 +41,7 @@ from .users import (
     source_with,
 )
 
-pytestmark = pytest.mark.usefixtures("nothing_waits")
+pytestmark = [pytest.mark.usefixtures("nothing_waits"), pytest.mark.together]
 
 
 def usm_with(context: Any, value: float) -> Any:
