@@ -64,15 +64,19 @@ def libraries_in(wheel: Path) -> list[str]:
 
 
 def test_a_wheel_made_from_the_sdist_holds_the_libraries(source: Path, tmp_path: Path) -> None:
+    """They compile without a warning."""
     if shutil.which("gcc") is None:
         pytest.skip("missing package gcc: apt install gcc")
     sdist = build_wheel(source, tmp_path, "build_sdist")
     shutil.unpack_archive(sdist, tmp_path / "unpacked", filter="data")
     (unpacked,) = (tmp_path / "unpacked").iterdir()
-    wheel = build_wheel(unpacked, tmp_path)
+    wheel = build_wheel(unpacked, tmp_path, CC="gcc -Werror")
     assert "-py3-none-linux_" in wheel.name
+    with zipfile.ZipFile(wheel) as opened:
+        notes = [opened.read(n).decode() for n in opened.namelist() if n.endswith(".missing")]
+        assert notes == []
+        assert not [name for name in opened.namelist() if name.endswith(".c")]
     assert libraries_in(wheel) == sorted(LIBRARIES)
-    assert not [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".c")]
 
 
 @pytest.fixture(scope="module")
