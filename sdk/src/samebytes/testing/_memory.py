@@ -215,7 +215,7 @@ class Memory:
         return address_of(view)
 
     def context(self) -> Context:
-        """The context."""
+        """The context. Where the node has several devices, an author says which: "toy:1"."""
         return samebytes.context(self.node)
 
     def tensor(self, native: Any) -> Tensor:

@@ -138,7 +138,7 @@ class PluginSuite:
     def test_probe(self) -> None:
         """The probe answers; a no comes with its reason and a hint."""
         probe = self.module().PLUGIN.probe
-        assert probe is not None
+        assert probe is not None, "there is no probe: if it needs none, say `probes = False`"
         result = load(probe, self.plugin)()
         probe_answers(result)
         assert result.reason

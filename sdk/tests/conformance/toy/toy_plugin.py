@@ -32,7 +32,9 @@ def samebytes_tensors() -> list[NativeSpec]:
 def samebytes_contexts() -> list[ContextSpec]:
     return [
         ContextSpec(node="toy", context="toy_framework:ToyContext"),
-        ContextSpec(node="chip", context="toy_framework:ChipContext"),
+        ContextSpec(
+            node="chip", context="toy_framework:ChipContext", devices="toy_framework:chip_names"
+        ),
     ]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import toy_framework  # type: ignore[import-not-found]  # on the path when it is run
 
-from samebytes import ImageInfo, TensorInfo, Transfer
+import samebytes
+from samebytes import Context, ImageInfo, TensorInfo, Transfer
 from samebytes.testing import (
     ArrayMemory,
     ContextSuite,
@@ -55,6 +56,9 @@ class ChipMemory(DeviceMemory):
     memory_type = "chip"
     allocates = True
     dtypes = declared("dtypes", None, ("uint8",))
+
+    def context(self) -> Context:
+        return samebytes.context("chip:1")
 
     def make(self, info: TensorInfo) -> Any:
         return toy_framework.new_chip(info)[0]
