@@ -6,9 +6,9 @@ The copy of .venv has links to all that is there but the removed: it costs neith
 
 import re
 import shutil
+import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from devtools.environment import why_left_out
@@ -19,6 +19,9 @@ from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution
 
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
 BACKENDS = tuple(d for d in DISTRIBUTIONS if "/" in d.folder and d != SOFTDEVICES)
+# What no other is tested with goes at once: that they need not each other shows where they are
+# alone.
+LAST = tuple(b for b in BACKENDS if not any(b.name in d.alone_with for d in DISTRIBUTIONS))
 
 # The core's tests of what is installed. Its others make up the plugins and routes that they ask.
 _PLUGINS = ("discovery", "installed", "installing", "requirements", "signal_handlers", "words")
@@ -30,32 +33,33 @@ _TELLING = (
     " or (plugin and not declaring_is_light)"
 )
 
-_COPIES = ROOT / ".venv-without"
-
 
 def without(name: str, *, strict: bool, may_miss: Sequence[str]) -> list[Result]:
     """Remove the backend of that name, or each alone if it is empty, and test the rest."""
     chosen = [b for b in BACKENDS if not why_left_out(b.name) and name in ("", b.name)]
-    return [_without(b, strict=strict, may_miss=may_miss) for b in chosen]
+    groups = [[b] for b in chosen if b not in LAST] + [[b for b in chosen if b in LAST]]
+    return [_without(removed, strict=strict, may_miss=may_miss) for removed in groups if removed]
 
 
-def _without(removed: Distribution, *, strict: bool, may_miss: Sequence[str]) -> Result:
-    name = f"without {removed.name}"
-    devices = sorted({device for d in BACKENDS for device in d.devices})
-    gone = [removed.name.replace("-", "_"), *(d.modules[0] for d in dependents(removed))]
-    with _copy_of_venv(_COPIES / removed.name, gone) as python:
+def _without(removed: Sequence[Distribution], *, strict: bool, may_miss: Sequence[str]) -> Result:
+    name = " ".join(["without", *(b.name for b in removed)])
+    devices = sorted({device for b in BACKENDS for device in b.devices})
+    gone = [d.modules[0] for d in with_dependents(removed)]
+    with tempfile.TemporaryDirectory(prefix="samebytes-without-") as folder:
+        link_venv(VENV, Path(folder, "venv"), gone)
+        arguments = [*few(_TELLING), "-p", "no:cacheprovider", *telling_tests(removed)]
         return pytest_run(
             name,
-            python,
-            [
-                *on(devices, strict=strict),
-                *few(_TELLING),
-                *("-p", "no:cacheprovider"),
-                *telling_tests(removed),
-            ],
+            Path(folder, "venv", "bin", "python"),
+            [*on(devices, strict=strict), *arguments],
             strict=strict,
             may_miss=[*may_miss, *gone],
         )
+
+
+def with_dependents(removed: Sequence[Distribution]) -> list[Distribution]:
+    """These backends, and those that pip never installs without one of them."""
+    return list(dict.fromkeys([*removed, *(d for b in removed for d in dependents(b))]))
 
 
 def dependents(removed: Distribution) -> list[Distribution]:
@@ -69,19 +73,19 @@ def dependents(removed: Distribution) -> list[Distribution]:
     return found
 
 
-def telling_tests(removed: Distribution) -> list[str]:
+def telling_tests(removed: Sequence[Distribution]) -> list[str]:
     """The files and folders of the tests that could notice.
 
-    They are those of installed plugins and the command, what names the removed one (by a word where
-    it is tested alone with it), and of every conformance what asks plugins and routes. What joins
-    it to others has nothing to do without it, and what depends on it is removed with it.
+    They are those of installed plugins and the command, what names the removed (by a word where it
+    is tested alone with one), and of every conformance what asks plugins and routes. What joins
+    one to others has nothing to do without it, and what depends on one is removed with it.
     """
-    gone = [removed, *dependents(removed)]
-    module = re.compile(rf"\b{removed.name.replace('-', '_')}\b")
-    word = re.compile(removed.name.rpartition("-")[2], re.IGNORECASE)
+    gone, names = with_dependents(removed), {b.name for b in removed}
+    module = re.compile(rf"\b({'|'.join(b.modules[0] for b in removed)})\b")
+    word = re.compile("|".join(name.rpartition("-")[2] for name in names), re.IGNORECASE)
     paths = list(_ALWAYS)
     for distribution in DISTRIBUTIONS:
-        with_it = removed.name in distribution.alone_with
+        with_it = not names.isdisjoint(distribution.alone_with)
         if distribution in gone or (with_it and distribution not in BACKENDS):
             continue
         for path in sorted((distribution.path / "tests").glob("**/test_*.py")):
@@ -90,17 +94,6 @@ def telling_tests(removed: Distribution) -> list[str]:
             if (named or "/test_conformance" in name) and not name.startswith(_ALWAYS):
                 paths.append(name)
     return paths
-
-
-@contextmanager
-def _copy_of_venv(folder: Path, gone: Sequence[str]) -> Iterator[Path]:
-    """A copy of .venv without some modules of ours; its Python. It is gone afterwards."""
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        link_venv(VENV, folder, gone)
-        yield folder / "bin" / "python"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def link_venv(venv: Path, folder: Path, gone: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 """Tests of the parts that `dev.py test` runs, and of what a missing lab means."""
 
 import tomllib
+from collections.abc import Sequence
 
 import pytest
 
@@ -51,9 +52,9 @@ def test_every_backend_is_removed_unless_one_is_named(
 ) -> None:
     found: list[str] = []
 
-    def without(backend: Distribution, **_: object) -> Result:
-        found.append(backend.name)
-        return Result(backend.name, True, "")
+    def without(backends: Sequence[Distribution], **_: object) -> Result:
+        found.extend(backend.name for backend in backends)
+        return Result("without", True, "")
 
     monkeypatch.setattr(removal, "_without", without)
     monkeypatch.setattr(removal, "why_left_out", lambda _: None)

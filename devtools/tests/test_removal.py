@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from devtools.removal import BACKENDS, dependents, link_venv, telling_tests
+from devtools.removal import BACKENDS, LAST, dependents, link_venv, telling_tests
 from devtools.workspace import ROOT, Distribution
 
 
@@ -18,7 +18,7 @@ def backend(name: str) -> Distribution:
 
 @pytest.mark.parametrize("removed", BACKENDS, ids=lambda d: d.name)
 def test_the_rest_is_tested_and_the_removed_is_not(removed: Distribution) -> None:
-    paths = telling_tests(removed)
+    paths = telling_tests([removed])
     assert all((ROOT / path).exists() for path in paths)
     assert not any(path.startswith(f"{removed.folder}/") for path in paths)
     gone = [removed, *dependents(removed)]
@@ -28,19 +28,28 @@ def test_the_rest_is_tested_and_the_removed_is_not(removed: Distribution) -> Non
 
 
 def test_who_names_the_removed_is_asked() -> None:
-    paths = telling_tests(backend("dma"))
+    paths = telling_tests([backend("dma")])
     assert "backends/npu_level_zero/tests/test_dma_edges.py" in paths
 
 
 def test_in_its_company_a_word_is_enough() -> None:
-    paths = telling_tests(backend("dma"))
+    paths = telling_tests([backend("dma")])
     assert "backends/vaapi/tests/test_export.py" in paths
     assert "backends/ffmpeg/tests/test_peers.py" not in paths
 
 
+def test_what_no_other_is_tested_with_goes_at_once() -> None:
+    assert backend("ray") in LAST
+    assert backend("dma") not in LAST
+    assert not any(d in LAST for b in LAST for d in dependents(b))
+    alone = {*telling_tests([backend("ray")]), *telling_tests([backend("sycl")])}
+    both = telling_tests([backend("ray"), backend("sycl")])
+    assert {*both} == {p for p in alone if not p.startswith(("contrib/ray/", "contrib/sycl/"))}
+
+
 def test_what_depends_on_the_removed_goes_with_it() -> None:
     assert dependents(backend("dma")) == [backend("ipc"), backend("v4l2")]
-    assert not any(path.startswith("contrib/ipc/") for path in telling_tests(backend("dma")))
+    assert not any(path.startswith("contrib/ipc/") for path in telling_tests([backend("dma")]))
     assert dependents(backend("ipc")) == []
 
 
