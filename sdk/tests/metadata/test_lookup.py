@@ -126,6 +126,9 @@ def test_changes_that_cannot_be(frame: Frame) -> None:
     frame.regions.clear()
     with pytest.raises(MetadataError, match="not a region of this frame"):
         metadata.change(frame, found, label="a")
+    nothing: Any = metadata.find(frame, Detection)
+    with pytest.raises(MetadataError, match="found must be a Detection .*, not None"):
+        metadata.change(frame, nothing, label="a")
 
 
 pixels = st.integers(-(2**40), 2**40)

@@ -140,8 +140,11 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
         The Detection as it is now.
 
     Raises:
-        MetadataError: an invalid value, or a Detection that is not of this frame.
+        MetadataError: an invalid value, no Detection, or one that is not of this frame.
     """
+    if not isinstance(found, Detection):
+        said = f"must be a Detection that find() or all_of() gave, not {found!r}"
+        raise MetadataError("found", said)
     region = found.origin
     if region is None or not any(each is region for each in meta_of(frame).regions):
         raise MetadataError(
