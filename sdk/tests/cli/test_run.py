@@ -90,10 +90,11 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def get(port: int, path: str) -> tuple[int, str]:
+def get(port: int, path: str, method: str = "GET") -> tuple[int, str]:
     """The status and the text of an answer."""
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", method=method)
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+        with urllib.request.urlopen(asked, timeout=30) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -289,10 +290,12 @@ def test_a_port_that_is_taken_is_named(file: str, capsys: Capture) -> None:
         assert f"'{wrong}' has no port: one is 0 to 65535" in capsys.readouterr().err
 
 
-def test_a_number_of_frames_that_is_none(file: str, capsys: Capture) -> None:
-    for wrong in ("many", "0", "1.5"):
-        assert main(["run", file, "--frames", wrong]) == 2
-        assert f"'{wrong}' is not a number of frames: it is 1 or more" in capsys.readouterr().err
+@pytest.mark.parametrize(("option", "least"), [("--frames", 1), ("--threads", 0), ("--queue", 1)])
+def test_numbers_that_are_none(file: str, capsys: Capture, option: str, least: int) -> None:
+    for wrong in ("many", str(least - 1), "1.5"):
+        assert main(["run", file, f"{option}={wrong}"]) == 2
+        said = f"argument {option}: '{wrong}' is not a whole number: it is {least} or more"
+        assert said in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("default_signals")
@@ -345,6 +348,8 @@ def test_no_frame_for_too_long_is_unhealthy() -> None:
         assert get(port, "/healthz") == (503, "a frame moved 5.0 s ago\n")
         running.seconds_still = 3.0
         assert get(port, "/healthz") == (200, "a frame moved 3.0 s ago\n")
+        assert get(port, "/healthz?of=door") == (200, "a frame moved 3.0 s ago\n")
+        assert get(port, "/healthz", "HEAD") == (200, "")
         running.stopped = True
         assert get(port, "/healthz") == (503, "it has stopped\n")
 

@@ -127,7 +127,7 @@ def test_changes_that_cannot_be(frame: Frame) -> None:
     with pytest.raises(MetadataError, match="not a region of this frame"):
         metadata.change(frame, found, label="a")
     nothing: Any = metadata.find(frame, Detection)
-    with pytest.raises(MetadataError, match="found must be a Detection .*, not None"):
+    with pytest.raises(MetadataError, match=r"found must be a Detection .*, not None"):
         metadata.change(frame, nothing, label="a")
 
 

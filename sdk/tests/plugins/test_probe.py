@@ -91,6 +91,12 @@ def test_not_usable(site: Site) -> None:
     assert importable("alpha") is True
 
 
+def test_no_folder_can_be_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(site, "print('noise')\nreturn ProbeResult(usable=True, reason='found')")
+    monkeypatch.setattr("tempfile.tempdir", str(site.path / "nowhere"))
+    assert probe("alpha").reason == "found"
+
+
 def test_cpu_needs_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "/nowhere")
     assert probe("cpu").usable

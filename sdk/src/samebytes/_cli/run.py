@@ -8,7 +8,7 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(pipeline)",
     )
     parser.add_argument("--explain", action="store_true", help="show the plan, and run nothing")
-    parser.add_argument("--frames", type=_count, metavar="N", help="stop after so many frames")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="as of start() (1)")
-    parser.add_argument("--queue", type=int, default=4, metavar="N", help="as of start() (4)")
+    parser.add_argument("--frames", type=_whole(1), metavar="N", help="stop after so many frames")
+    parser.add_argument(
+        "--threads", type=_whole(0), default=1, metavar="N", help="as of start() (1)"
+    )
+    parser.add_argument("--queue", type=_whole(1), default=4, metavar="N", help="as of start() (4)")
     parser.add_argument("--when-full", default="wait", metavar="POLICY", help="as of start()")
     parser.add_argument("--on-error", default="stop", metavar="POLICY", help="as of start()")
     parser.add_argument("--json", action="store_true", help="print the statistics as JSON")
@@ -150,7 +152,14 @@ def _address(text: str) -> str:
     return text
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of frames: it is 1 or more")
-    return int(text)
+def _whole(least: int) -> Callable[[str], int]:
+    """The type of an option that is a whole number, not below `least`."""
+
+    def number(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is not a whole number: it is {least} or more"
+            )
+        return int(text)
+
+    return number

@@ -138,28 +138,33 @@ class Service:
 
 def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answers GET of two paths."""
+        """Answers GET and HEAD of two paths."""
 
         def do_GET(self) -> None:
-            if self.path == "/healthz":
+            path = self.path.partition("?")[0]
+            if path == "/healthz":
                 well, why = service.health()
                 self._answer(200 if well else 503, f"{why}\n".encode(), _TEXT)
                 return
-            found = service.metrics() if self.path == "/metrics" else None
+            found = service.metrics() if path == "/metrics" else None
             if found is not None:
                 self._answer(200, *found)
-            elif self.path == "/metrics":
+            elif path == "/metrics":
                 said = "for metrics: pip install opentelemetry-exporter-prometheus\n"
                 self._answer(501, said.encode(), _TEXT)
             else:
                 self._answer(404, b"/healthz and /metrics are here\n", _TEXT)
+
+        def do_HEAD(self) -> None:
+            self.do_GET()  # load balancers ask so; _answer leaves out the body
 
         def _answer(self, status: int, body: bytes, kind: str) -> None:
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
             """Say nothing: probes come every few seconds."""

@@ -65,7 +65,7 @@ def started_child(
     seconds since its start have passed while somebody waits.
     """
     # Files, not pipes: a process that the child left behind would hold a pipe open.
-    with tempfile.TemporaryFile() as answers, tempfile.TemporaryFile() as noise, ExitStack() as end:
+    with _scratch_file() as answers, _scratch_file() as noise, ExitStack() as end:
         # Also plugins on paths that this process has added.
         paths = os.pathsep.join(os.path.abspath(p) for p in sys.path)  # noqa: PTH100  ("": the cwd)
         child = subprocess.Popen(
@@ -105,6 +105,13 @@ def answering() -> Callable[[object], None]:
         os.write(answers, json.dumps(value).encode() + b"\n")
 
     return answer
+
+
+def _scratch_file() -> IO[bytes]:
+    """A file without a name: in memory where that can be, as no folder may be writable."""
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("samebytes"), "w+b")
+    return tempfile.TemporaryFile()
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
