@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from ._numbers import integer
@@ -23,7 +24,8 @@ class Region:
         metadata: the user's own entries.
 
     Raises:
-        LayoutError: x, y, width or height is not an int. Those of numpy become Python's.
+        LayoutError: x, y, width or height is not an int. Those of numpy become Python's, and so
+            does a confidence of numpy's.
     """
 
     x: int
@@ -39,6 +41,9 @@ class Region:
             value = getattr(self, name)
             if type(value) is not int:
                 setattr(self, name, integer(value, f"{name} of a Region"))
+        sure = self.confidence
+        if sure is not None and type(sure) is not float and isinstance(sure, Real):
+            self.confidence = float(sure)
 
     @property
     def box(self) -> tuple[int, int, int, int]:

@@ -192,6 +192,12 @@ def test_a_region_is_of_whole_pixels(name: str, value: Any) -> None:
     assert str(caught.value) == f"{name} of a Region must be an integer, not {value!r}"
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.int64, int])
+def test_a_confidence_of_numpy_becomes_a_float(kind: type) -> None:
+    sure = Region(0, 0, 1, 1, "", kind(1)).confidence
+    assert (sure, type(sure)) == (1.0, float)
+
+
 def test_integers_of_numpy_become_ints() -> None:
     edges: Any = np.array([1, 2, 3, 4], np.uint8)
     box = Region(*edges).box
