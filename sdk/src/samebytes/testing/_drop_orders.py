@@ -47,7 +47,7 @@ class DropChecks(LifetimeChecks):
         self._in_child("check_drop_orders")
 
     def test_nothing_stays(self) -> None:
-        """Rule 4: 10,000 maps leave neither memory nor descriptors nor objects behind.
+        """Rule 4: 4,000 maps leave neither memory nor descriptors nor objects behind.
 
         The tolerance is that of `assert_steady`: less than a tenth of one object for each map.
         """

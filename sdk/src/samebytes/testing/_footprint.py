@@ -20,8 +20,8 @@ __all__ = ["Counts", "assert_no_garbage", "assert_nothing_left", "assert_steady"
 
 _T = TypeVar("_T")
 
-# A leak of one object for each of 10,000 calls shows up at ten times these.
-_MOST = {"objects": 1_000, "blocks": 1_000, "rss": 4 << 20}
+# A leak of one object for each of 4,000 calls shows up at ten times these.
+_MOST = {"objects": 400, "blocks": 400, "rss": 3 << 19}
 _ROUNDS = 3
 
 Counts = Callable[[], Mapping[str, int]]
@@ -58,15 +58,15 @@ def _no_counts() -> Mapping[str, int]:
 
 def assert_steady(
     action: Callable[[], object],
-    times: int = 10_000,
+    times: int = 4_000,
     *,
     counts: Counts = _no_counts,
     by_hand: Callable[[], object] | None = None,
 ) -> None:
     """Call `action` many times and see that nothing of it stays, nor waits for the collector.
 
-    Allowed: no descriptor, no native object that `counts` counts; 1,000 objects and memory blocks,
-    and 4 MiB, for all calls together, since caches and allocators fill up on the way. Buffers of
+    Allowed: no descriptor, no native object that `counts` counts; 400 objects and memory blocks,
+    and 1.5 MiB, for all calls together, since caches and allocators fill up on the way. Buffers of
     files and resident memory go up and down by themselves: a round in which something grew is
     followed by another, up to three. A leak grows in each.
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import samebytes.testing  # noqa: F401 - as in a test, before the suites
+from samebytes.testing import _threads
 
 OPTIONS = [
     "-p", "no:cacheprovider", "-q", "--tb=short", "-rfEs", "-W", "ignore", "-c", os.devnull,
@@ -53,6 +54,8 @@ def run(fault: str, expression: str) -> tuple[int, str]:
         os.dup2(end, 2)
         os.close(output)
         os.environ["TOY_FAULT"] = fault
+        if fault != "none":
+            _threads._PATIENCE_S = 1.0  # for what a fault never gives back
         status = pytest.main([*OPTIONS, SUITES, "-k", expression])
         sys.stdout.flush()
         os._exit(status)
