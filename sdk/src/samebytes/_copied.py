@@ -228,7 +228,7 @@ def _frame(
 
 
 def _packed(found: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Metadata without its typed entries, and those: tensors in them are copied along."""
+    """Metadata without its typed entries, and those: tensors in both are copied along."""
     from .metadata import KEY, to_plain  # it needs the core
 
     def plain(entry: Any) -> Any:
@@ -237,8 +237,19 @@ def _packed(found: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
         except MetadataError:  # a class of the program's own, which pickles by itself
             return entry
 
-    own = {key: value for key, value in found.items() if key != KEY}
+    own = {key: _along(value) for key, value in found.items() if key != KEY}
     return own, [plain(entry) for entry in found.get(KEY, ())]
+
+
+def _along(value: Any) -> Any:
+    """An entry of the program's own, whose tensors and frames may be copied."""
+    if isinstance(value, Tensor | Frame):
+        return copied(value)
+    if type(value) is dict:
+        return {key: _along(one) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(_along(one) for one in value)
+    return value
 
 
 def _unpacked(packed: tuple[dict[str, Any], list[Any]]) -> dict[str, Any]:

@@ -158,3 +158,17 @@ def test_here_it_is_for_others_alone() -> None:
     with pytest.raises(UnsupportedObjectError):
         sb.copied(np.zeros(3))  # type: ignore[type-var]
     sb.reset_stats()
+
+
+@pytest.mark.parametrize("protocol", [4, 5])
+def test_tensors_in_the_metadata_go_along(protocol: int) -> None:
+    frame = sb.frame(np.zeros((2, 4), np.uint8), format="GRAY8")
+    scores = sb.tensor(np.arange(3, dtype=np.float32))
+    before = sb.frame(np.ones((2, 4), np.uint8), format="GRAY8")
+    frame.metadata["inference"] = {"scores": scores, "all": [(scores, before)]}
+    frame.regions.append(sb.Region(0, 0, 1, 1, metadata={"crop": scores}))
+    got = pickle.loads(pickle.dumps(sb.copied(frame), protocol))
+    found = got.metadata["inference"]
+    for tensor in (found["scores"], found["all"][0][0], got.regions[0].metadata["crop"]):
+        assert (type(tensor), tensor.native.tolist()) == (sb.CpuTensor, [0, 1, 2])
+    assert found["all"][0][1].image == frame.image
