@@ -292,10 +292,18 @@ def results(frames: list[sb.Frame[Any]], name: str = "mean") -> list[float]:
     return [value(frame.metadata["inference"][name]) for frame in frames]
 
 
-@pytest.mark.parametrize("threads", [0, 1, 3])
-@pytest.mark.parametrize(("batch", "requests"), [(1, 3), (4, 1), (4, 2), (9, None)])
+# All on the CPU; on a device, whose models take long to compile, each of both once.
+BATCHES = ((1, 3), (4, 1), (4, 2), (9, None))
+WAYS = [
+    *(("CPU", threads, *batch) for threads in (0, 1, 3) for batch in BATCHES),
+    *(("GPU", threads, *batch) for threads, batch in zip((3, 1, 0, 1), BATCHES, strict=True)),
+    *(("NPU", threads, *batch) for threads, batch in zip((1, 0, 3, 0), BATCHES, strict=True)),
+]
+
+
+@pytest.mark.parametrize(("device", "threads", "batch", "requests"), WAYS, indirect=["device"])
 def test_frames_in_line_keep_their_order(
-    device: str, batch: int, requests: int, threads: int
+    device: str, batch: int, requests: int | None, threads: int
 ) -> None:
     """More frames than a batch, and a remainder; the frames are held by nobody else."""
     sb.reset_stats()

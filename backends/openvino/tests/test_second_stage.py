@@ -105,8 +105,16 @@ def wanted(number: int) -> list[str | None]:
     return [first, None, *others]
 
 
-@pytest.mark.parametrize("options", [{}, {"batch": 2}, {"batch": 4}, {"requests": 3}], ids=str)
-@pytest.mark.parametrize("threads", [0, 1, 2])
+OPTIONS: tuple[dict[str, Any], ...] = ({}, {"batch": 2}, {"batch": 4}, {"requests": 3})
+# All on the CPU; on a device, whose models take long to compile, each of both once.
+WAYS = [
+    *(("CPU", threads, options) for threads in (0, 1, 2) for options in OPTIONS),
+    *(("GPU", *way) for way in zip((0, 1, 2, 2), OPTIONS, strict=True)),
+    *(("NPU", *way) for way in zip((2, 0, 1, 0), OPTIONS, strict=True)),
+]
+
+
+@pytest.mark.parametrize(("device", "threads", "options"), WAYS, indirect=["device"], ids=str)
 def test_a_classifier_of_regions(device: str, threads: int, options: dict[str, Any]) -> None:
     sb.reset_stats()
     infer = el.create("openvino.infer", of_colours(), device, regions="person", **options)

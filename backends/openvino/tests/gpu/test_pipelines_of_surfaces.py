@@ -86,21 +86,25 @@ def means(out: Iterable[Any]) -> list[float]:
 EXPECTED = pytest.approx([(80 + 20 * n - 16) * 255 / 219 for n in range(3)], abs=1)
 
 
-@pytest.mark.parametrize(
-    "source", [announced, not_announced, lambda: list(surfaces("ffmpeg:VAAPI"))]
+# What comes before and after the model, the device, and threads.
+AROUND = (
+    ((), (), "GPU", 0),
+    ((), (), "GPU.0", 1),
+    ((), (ON_CPU,), "GPU", 0),
+    ((ON_CPU,), (), "GPU", 1),
+    ((ON_GPU,), (), "GPU", 0),
+    ((), (ON_GPU,), "GPU.0", 0),
+    ((ON_GPU, ON_CPU), (ON_CPU, ON_GPU), "GPU", 2),
 )
-@pytest.mark.parametrize(
-    ("before", "after", "device", "threads"),
-    [
-        ((), (), "GPU", 0),
-        ((), (), "GPU.0", 1),
-        ((), (ON_CPU,), "GPU", 0),
-        ((ON_CPU,), (), "GPU", 1),
-        ((ON_GPU,), (), "GPU", 0),
-        ((), (ON_GPU,), "GPU.0", 0),
-        ((ON_GPU, ON_CPU), (ON_CPU, ON_GPU), "GPU", 2),
-    ],
-)
+# The first and the last of them from the other sources, too.
+FROM = [
+    *((announced, *around) for around in AROUND),
+    *((not_announced, *around) for around in (AROUND[0], AROUND[-1])),
+    *((lambda: list(surfaces("ffmpeg:VAAPI")), *around) for around in (AROUND[0], AROUND[-1])),
+]
+
+
+@pytest.mark.parametrize(("source", "before", "after", "device", "threads"), FROM)
 def test_surfaces_reach_a_model_by_one_va_context(
     source: Any, before: Any, after: Any, device: str, threads: int
 ) -> None:
