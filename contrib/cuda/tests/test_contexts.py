@@ -5,15 +5,21 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import samebytes
 import samebytes_cuda
-from samebytes.errors import ClosedError, ExportError, UnknownNameError, UnsupportedObjectError
-from samebytes_cuda import CudaContext
+from samebytes.errors import (
+    ClosedError,
+    ExportError,
+    MissingDependencyError,
+    UnknownNameError,
+    UnsupportedObjectError,
+)
+from samebytes_cuda import CudaContext, _context, _driver
 
 
 def test_contexts(gpu: Any, context: CudaContext) -> None:
@@ -202,6 +208,25 @@ def test_exit_with_living_memory(run: Any) -> None:
         print("end")
     """
     assert run(program) == "end\n"
+
+
+def test_an_empty_array_where_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Empty:
+        __cuda_array_interface__: ClassVar = {
+            "shape": (0,), "typestr": "|u1", "data": (0, False), "version": 3,
+        }  # fmt: skip
+
+    def missing(_: int) -> None:
+        raise RuntimeError("Ensure the NVIDIA display driver is installed")
+
+    monkeypatch.setattr(_driver, "_initialized_in", [0])
+    monkeypatch.setattr(_driver.driver, "cuInit", missing)
+    monkeypatch.setattr(_context, "_homes", {})
+    monkeypatch.setattr(_context, "_retain", _context._retain.__wrapped__)
+    with pytest.raises(
+        MissingDependencyError, match=r"the library libcuda.so.1 of NVIDIA's driver"
+    ):
+        samebytes.tensor(Empty())
 
 
 def test_importing_loads_no_driver(run: Any) -> None:

@@ -404,6 +404,7 @@ def _retain(ordinal: int) -> driver.CUcontext:
     driver, which may wait for what the device is doing. It is not released at exit: what the
     driver holds ends with the process.
     """
+    initialize()  # of an empty array nothing was asked before
     return call(driver.cuDevicePrimaryCtxRetain, ordinal)
 
 
