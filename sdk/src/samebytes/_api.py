@@ -119,13 +119,15 @@ def tensor(native: Any) -> Tensor:
         LayoutError: a dtype or layout that no tensor can have.
     """
     try:
-        make = _tensors[type(native)]
+        make: Wrap | None = _tensors[type(native)]
     except KeyError:
+        make = None
+    if make is None:  # not above, where the KeyError would be shown with each error
         level, make = _find_wrap(native)
         if level != "tensor":
             raise UnsupportedObjectError(
                 f"a {type(native).__name__} is a frame of several planes: use samebytes.frame()"
-            ) from None
+            )
     wrapped: Tensor = make(native)
     return wrapped
 

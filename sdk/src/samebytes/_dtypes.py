@@ -147,7 +147,8 @@ def from_numpy(d: np.dtype[Any]) -> DType:
     try:
         return BY_NUMPY[d]
     except KeyError:
-        return _from_unlisted(d)
+        pass  # not here, where the KeyError would be shown with each error
+    return _from_unlisted(d)
 
 
 def from_dlpack_code(code: int, bits: int) -> DType | None:

@@ -246,6 +246,15 @@ class TestRefusals:
         with pytest.raises(LayoutError, match="positive integer"):
             picture().convert("RGB24", *size)
 
+    def test_a_traceback_shows_no_look_up_before_the_error(self) -> None:
+        wrong: list[dict[str, Any]] = [
+            {"color_matrix": "x"}, {"by": "x"}, {"width": 0}, {"method": "x"},
+        ]  # fmt: skip
+        for one in wrong:
+            with pytest.raises((UnknownNameError, LayoutError)) as caught:
+                picture().convert("NV12", **one)
+            assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
     def test_a_list_is_not_a_format(self) -> None:
         wrong: Any = ["RGB24"]
         with pytest.raises((UnknownNameError, UnsupportedObjectError)):

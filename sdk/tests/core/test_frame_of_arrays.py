@@ -109,5 +109,8 @@ def test_arguments_that_contradict_each_other() -> None:
 def test_a_frame_is_not_wrapped_again() -> None:
     frame = sb.frame(zeros(6, 4), format="NV12")
     for wrap in (sb.frame, sb.tensor, sb.wrap):
-        with pytest.raises(UnsupportedObjectError, match=r"already: use it, or its map\(\)"):
+        with pytest.raises(
+            UnsupportedObjectError, match=r"already: use it, or its map\(\)"
+        ) as caught:
             wrap(frame)
+        assert caught.value.__context__ is None  # a traceback would show a KeyError before it

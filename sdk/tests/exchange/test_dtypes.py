@@ -130,6 +130,7 @@ def test_foreign_byte_order_says_how_to_get_rid_of_it() -> None:
     with pytest.raises(LayoutError) as raised:
         dtype(a.dtype)
     assert '`.astype(a.dtype.newbyteorder("="))` makes a copy' in str(raised.value)
+    assert raised.value.__context__ is None  # a traceback would show a KeyError before it
     native = a.astype(a.dtype.newbyteorder("="))
     assert dtype(native.dtype) is dtype("int32")
     assert native.tolist() == [0, 1, 2]

@@ -77,12 +77,15 @@ def convert_frame(
     last, way = _ways.last
     if last != key:
         try:
-            way = _ways.table[key]
-        except (KeyError, TypeError):  # without a hash it is not a name, which is said below
-            way = _find(
+            known = _ways.table.get(key)
+        except TypeError:  # without a hash it is not a name, which is said below
+            known = None
+        if known is None:
+            known = _find(
                 frame, format_, width, height, method, color_range, color_matrix, by, memory, copy
             )
-            _ways.add(key, way)
+            _ways.add(key, known)
+        way = known
         _ways.last = key, way
     if isinstance(way, str):
         return frame.map(way, "r", copy=copy)
