@@ -20,6 +20,15 @@ import samebytes.elements as el
 from samebytes.errors import ElementError
 from samebytes_ffmpeg import FFmpegSource
 
+SDP = """v=0
+o=- 0 0 IN IP4 127.0.0.1
+s=x
+c=IN IP4 127.0.0.1
+t=0 0
+m=video {} RTP/AVP 96
+a=rtpmap:96 H264/90000
+"""
+
 
 def test_a_source_that_connects_again_without_an_end_is_stopped(
     clip: Any, monkeypatch: pytest.MonkeyPatch
@@ -120,6 +129,46 @@ def test_ctrl_c_between_first_attempts() -> None:
         el.Pipeline(source).run()
     assert time.monotonic() - began < 15
     timer.join()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:{}/a.ts\n",
+        "ffconcat version 1.0\nfile http://127.0.0.1:{}/a.ts\n",
+        SDP,
+    ],
+    ids=["hls", "ffconcat", "sdp"],
+)
+def test_a_file_that_says_where_the_data_is(text: str, tmp_path: Path) -> None:
+    """A connection that it names has a time-out, and can be stopped, as one of an address."""
+    options = {"protocol_whitelist": "file,http,tcp,udp,rtp", "safe": "0"}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        named = tmp_path / "list.m3u8"  # FFmpeg asks for the ending
+        named.write_text(text.format(silent.getsockname()[1]))
+        source = FFmpegSource(named, timeout=0.3, options=options)
+        with pytest.raises(ElementError, match=r"no data came for 0\.3 s"):
+            el.Pipeline(source).run()
+        source = FFmpegSource(named, timeout=600, options=options)
+        stop = threading.Timer(0.3, source.interrupt)
+        stop.start()
+        with suppress(ElementError):
+            el.Pipeline(source).run()
+        stop.join()
+        with pytest.raises(ElementError, match=r"options=\{'protocol_whitelist': 'file,http,tcp"):
+            el.Pipeline(FFmpegSource(named, timeout=0.3)).run()
+
+
+def test_a_list_of_files(clip: Path, tmp_path: Path) -> None:
+    made = tmp_path / "list"
+    made.write_text(f"ffconcat version 1.0\nfile {clip}\nfile {clip}\n")
+    with pytest.raises(ElementError, match="of ffconcat 'safe': '0' for other folders"):
+        el.Pipeline(FFmpegSource(made)).run()
+    one, both = (
+        el.Pipeline(FFmpegSource(url, options={"safe": "0"})).run().of("ffmpeg.source").frames_out
+        for url in (clip, made)
+    )
+    assert both == 2 * one
 
 
 @pytest.mark.parametrize("ending", ["avi", "flv", "m3u8", "mkv", "mp4", "ts"])

@@ -37,7 +37,7 @@ from ._failures import in_words
 from ._files_in_use import file_name, reading
 from ._opening import open_container
 
-__all__ = ["RATE", "Input", "Waking", "place"]
+__all__ = ["RATE", "Input", "Waking", "is_list", "place"]
 
 RATE = Fraction(25)
 """Frames a second of a video that does not say."""
@@ -48,6 +48,14 @@ _SAYING_ASPECT = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
 # What is not UTF-8 in tags keeps a file shut otherwise; PyAV 19 replaces it unasked.
 _ANY_TAGS: dict[str, Any] = (
     {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+)
+
+# SDP, HLS, ffconcat, and DASH.
+_LISTS = (b"v=0", b"#EXTM3U", b"ffconcat", b"<?xml", b"<MPD")
+_ELSEWHERE = (
+    ". It says where the data is, and FFmpeg goes there only where the options allow it: "
+    "options={'protocol_whitelist': 'file,http,tcp,udp,rtp'}, and of ffconcat 'safe': '0' for "
+    "other folders"
 )
 
 _LONG = 1 << 40
@@ -111,6 +119,8 @@ class Input:
                 )  # fmt: skip
         except (av.FFmpegError, OSError) as error:
             words = in_words(error, None if waking is None else waking.seconds)
+            if is_list(path) and not {"protocol_whitelist", "safe"}.intersection(options):
+                words += _ELSEWHERE
             raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)
         try:
             self._stream: Any = self._find(number)
@@ -340,6 +350,17 @@ def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) 
 def _ratio(over: int, under: int) -> Fraction | None:
     """The same Fraction for the same numbers; None if one of them is 0."""
     return Fraction(over, under) if over and under else None
+
+
+def is_list(path: Path) -> bool:
+    """True for a file that says where the data is: reading it may wait for a connection."""
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(16).lstrip().startswith(_LISTS)
+    except OSError:  # FFmpeg will say why
+        return False
 
 
 def place(

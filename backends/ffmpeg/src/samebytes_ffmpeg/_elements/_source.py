@@ -22,7 +22,7 @@ from ._connection import Connection
 from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
 from ._failures import ARGUMENT_ERROR, in_words
 from ._files_in_use import file_name
-from ._input import Input, Waking, place
+from ._input import Input, Waking, is_list, place
 
 __all__ = ["FFmpegSource"]
 
@@ -290,7 +290,8 @@ class FFmpegSource(Source):
         return ElementError(self.name, text, parameters=self.changed_parameters)
 
     def _open(self) -> Input | Connection:
-        if not self.live and Path(file_name(str(self.url))).is_file():
+        path = Path(file_name(str(self.url)))
+        if not self.live and path.is_file() and not is_list(path):
             self._input = self._opened(None)
             return self._input
         connection = self._input = Connection(self.name, self.timeout, self._opened)
