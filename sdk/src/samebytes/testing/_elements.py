@@ -66,7 +66,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
 
     size: ClassVar[tuple[int, int]] = (64, 48)
     count: ClassVar[int] = 12
-    many: ClassVar[int] = 2_000
+    many: ClassVar[int] = 1_000
     held: ClassVar[int] = 40
     streams: ClassVar[bool] = True
     copies: ClassVar[bool] = False
@@ -202,7 +202,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
         del first, stopped
 
     def test_thousands_of_frames(self) -> None:
-        """Rule 4: thousands of frames leave no memory, no descriptor and no object behind."""
+        """Rule 4: more than a thousand frames leave no memory, descriptor or object behind."""
         if isinstance(self.make(), Source):
             pipe = self._pipeline(None)
             assert_steady(partial(self._out, pipe, 0), max(self.many // self.count, 1))
