@@ -232,9 +232,19 @@ class Software(Memory):
 
 
 class Pools(Surfaces):
-    """Contexts of VA-API allocate frames."""
+    """Contexts of VA-API allocate frames; here nobody holds them."""
 
     allocates_frames = True
+
+    def context(self) -> HardwareDevice:
+        return self.open()
+
+
+class Drives(Descriptors):
+    """Contexts of DRM, which nobody holds."""
+
+    def context(self) -> HardwareDevice:
+        return self.open()
 
 
 @cache
@@ -319,12 +329,17 @@ class CUDAFrames(CudaMeans):
 
 
 class CUDAPools(CUDAFrames):
-    """Contexts of CUDA allocate frames."""
+    """Contexts of CUDA allocate frames; here nobody holds them."""
 
     memory_type = "ffmpeg"
     node = "ffmpeg:CUDA"
     device = "CUDA"
     allocates_frames = True
+
+    def context(self) -> HardwareDevice:
+        device = samebytes.context(self.node)
+        assert isinstance(device, HardwareDevice)
+        return device
 
 
 class CUDAArrays(CudaMeans):
@@ -402,7 +417,7 @@ class TestSystemDRMFrames(FrameSuite):
 
 
 class TestDRMContext(ContextSuite):
-    memory = DESCRIPTORS
+    memory = Drives()
     singleton = False
 
 
