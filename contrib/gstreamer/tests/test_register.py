@@ -187,6 +187,19 @@ def test_memory_that_a_tee_shares_is_refused_or_copied_and_counted() -> None:
     assert list(sb.stats().by_edge) == ["gstreamer -> a frame of its own"]
 
 
+def test_a_parameter_that_allows_copies_is_the_property() -> None:
+    allowed = []
+
+    @el.inplace(takes=el.Image(memory="cpu"))
+    def allowing(_: Any, *, copy: bool = False) -> None:
+        allowed.append(copy)
+
+    name = sbg.register(allowing, name="sb_allowing")
+    for text in (f"{SOURCE} ! {name}", f"{SOURCE} ! {name} copy=true"):
+        assert len(frames_of(text)) == 3
+    assert allowed == [False] * 3 + [True] * 3
+
+
 def test_a_sink_is_opened_and_closed_with_the_pipeline(tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     pipeline = Gst.parse_launch(f"{SOURCE} ! sb_Record path={notes}")

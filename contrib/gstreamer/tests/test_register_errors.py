@@ -88,9 +88,15 @@ def test_what_cannot_be_registered() -> None:
     class Renamed(el.TransformInplace):
         qos: bool = False
 
+    class Depends(el.Sink):
+        @property
+        def takes(self) -> el.Image:
+            return el.Image()
+
     for what, name, said in (
         (Camera, None, "is a source"),
         (Renamed, None, "has the name of a property"),
+        (Depends, None, "what 'Depends' takes depends on its parameters"),
         (fill, "identity", "an element 'identity' already"),
         (Halve(), None, "not a class"),
         (len, None, "not a class"),

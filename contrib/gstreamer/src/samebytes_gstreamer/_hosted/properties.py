@@ -49,7 +49,8 @@ class Values:
         """Keep a value; what is wrong with it is raised by `read`."""
         if name == COPY:
             self.copy = value
-            return
+            if COPY not in self._declared:
+                return
         parameter = self._declared[name]
         self._wrong.pop(name, None)
         try:
@@ -103,6 +104,8 @@ def properties_of(declared: Mapping[str, Parameter], base: Any, owner: str) -> d
     }
     for name, parameter in declared.items():
         key = _property(name)
+        if key == COPY and parameter.type is bool:
+            continue  # one property says it to the element too
         if key in taken:
             raise UnsupportedObjectError(
                 f"the parameter {name!r} of {owner!r} has the name of a property that GStreamer's "

@@ -31,7 +31,7 @@ def register(
     A Transform or TransformInplace becomes a GstBase.BaseTransform, a Sink a GstBase.BaseSink. Its
     parameters are properties (`add_labels` is `add-labels`), whose values count from when the
     pipeline goes to PAUSED; there the element is opened, and on the way back to READY closed. One
-    more property, `copy`, allows copies, which are counted.
+    more property, `copy`, allows copies, which are counted; a parameter `copy` has its value.
 
     Args:
         element_class: a class, or what `el.inplace`, `el.transform` or `el.sink` made of a
@@ -46,8 +46,8 @@ def register(
 
     Raises:
         UnsupportedObjectError: it is no such class, GStreamer has another element of that name, or
-            no caps for what it takes and gives; or a parameter is called like a property that all
-            elements have.
+            no caps for what it takes and gives, as where that depends on parameters; or a parameter
+            is called like a property that all elements have.
     """
     made_of = _checked(element_class)
     base = _base_of(made_of)
@@ -96,6 +96,13 @@ def _checked(element_class: Any) -> type[el.Element]:
             f"{element_class!r} is not a class of samebytes.elements: pass the class, not an "
             "object, and a function with el.inplace, el.transform or el.sink before it"
         )
+    for what in ("takes", "gives"):
+        if isinstance(getattr(element_class, what, None), property):
+            raise UnsupportedObjectError(
+                f"what {element_class.name!r} {what} depends on its parameters, and elements of "
+                "GStreamer have caps before those are set: put it into a samebytes.elements."
+                "Pipeline, behind a gstreamer.source"
+            )
     return element_class
 
 
