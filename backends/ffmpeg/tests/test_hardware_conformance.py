@@ -232,19 +232,9 @@ class Software(Memory):
 
 
 class Pools(Surfaces):
-    """Contexts of VA-API allocate frames; here nobody holds them."""
+    """Contexts of VA-API allocate frames."""
 
     allocates_frames = True
-
-    def context(self) -> HardwareDevice:
-        return self.open()
-
-
-class Drives(Descriptors):
-    """Contexts of DRM, which nobody holds."""
-
-    def context(self) -> HardwareDevice:
-        return self.open()
 
 
 @cache
@@ -329,17 +319,12 @@ class CUDAFrames(CudaMeans):
 
 
 class CUDAPools(CUDAFrames):
-    """Contexts of CUDA allocate frames; here nobody holds them."""
+    """Contexts of CUDA allocate frames."""
 
     memory_type = "ffmpeg"
     node = "ffmpeg:CUDA"
     device = "CUDA"
     allocates_frames = True
-
-    def context(self) -> HardwareDevice:
-        device = samebytes.context(self.node)
-        assert isinstance(device, HardwareDevice)
-        return device
 
 
 class CUDAArrays(CudaMeans):
@@ -417,7 +402,7 @@ class TestSystemDRMFrames(FrameSuite):
 
 
 class TestDRMContext(ContextSuite):
-    memory = Drives()
+    memory = DESCRIPTORS
     singleton = False
 
 
