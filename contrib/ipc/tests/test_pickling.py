@@ -20,6 +20,7 @@ import pytest
 
 import samebytes
 from samebytes import Frame, Region, metadata
+from samebytes.errors import CopyRequiredError
 from samebytes_ipc import OfferError, RingReader, RingWriter, send, set_pickle_timeout
 
 from .both_ends import memfds, no_descriptors, value_of
@@ -66,6 +67,17 @@ def check(frame: Frame, value: int) -> None:
     view = frame.map("cpu")
     assert [plane.native.max() for plane in view] == [value, value + 1]
     assert [plane.native.min() for plane in view] == [value, value + 1]
+
+
+def test_a_result_in_other_memory_needs_permission() -> None:
+    frame = picture(5)
+    region = frame.regions[0]
+    metadata.add(region, metadata.InferenceResult(np.ones((2, 3), np.float32), format="keypoints"))
+    with pytest.raises(CopyRequiredError, match=r"holds a tensor(.|\n)*samebytes\.copied\(frame\)"):
+        ForkingPickler.dumps(frame)
+    got = pickle.loads(pickle.dumps(samebytes.copied(frame)))
+    (result,) = metadata.all_of(got.regions[0], metadata.InferenceResult)
+    assert result.array.tolist() == [[1, 1, 1]] * 2
 
 
 def seen(frame: Frame) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from samebytes import Fd
+from samebytes.errors import CopyRequiredError
 from samebytes.plugins import Lock, in_forked_child
 
 from .._errors import EndOfStreamError, MessageError, OfferError
@@ -78,7 +79,12 @@ class Offers:
 
     def add(self, item: DMATensor | Frame) -> tuple[bytes, bytes]:
         """Offer an item, and return the address where it can be fetched and the key for it."""
-        body, buffers = prepared(item, False)
+        try:
+            body, buffers = prepared(item, False)
+        except CopyRequiredError as error:
+            remedy = "a pickle takes no copy=True: pickle samebytes.copied(frame)"
+            reasons = [*error.reasons, remedy]
+            raise CopyRequiredError(error.source, error.target, error.edge, reasons) from None
         item.wait()
         key = secrets.token_bytes(_KEY)
         with self._lock:
