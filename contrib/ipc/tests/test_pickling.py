@@ -78,6 +78,7 @@ def test_a_result_in_other_memory_needs_permission() -> None:
     got = pickle.loads(pickle.dumps(samebytes.copied(frame)))
     (result,) = metadata.all_of(got.regions[0], metadata.InferenceResult)
     assert result.array.tolist() == [[1, 1, 1]] * 2
+    samebytes.reset_stats()
 
 
 def seen(frame: Frame) -> tuple[str, int]:
