@@ -12,6 +12,7 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_gstreamer as sbg
 from samebytes.errors import UnsupportedObjectError
+from samebytes_gstreamer._abi.gi import Gst
 
 from .sample_elements import GRAY, SOURCE, Halve, error_of, fill
 
@@ -23,6 +24,20 @@ def test_an_exception_is_an_error_on_the_bus() -> None:
     assert "element 'fails' (pts 66666666, at=40000000): ValueError: the function's own" in text
     assert "sample_elements.py" in text  # the traceback, for developers
     gc.collect()
+
+
+def test_no_secret_in_the_lines_of_the_traceback() -> None:
+    @el.inplace
+    def posts(_: Any) -> None:
+        raise OSError("cannot reach rtsp://me:zvw7pq@camera")
+
+    pipeline = Gst.parse_launch(f"{SOURCE} ! {sbg.register(posts, name='sb_posts')} ! fakesink")
+    pipeline.set_state(Gst.State.PLAYING)
+    found = pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.ERROR)
+    pipeline.set_state(Gst.State.NULL)
+    _, debug = found.parse_error()
+    assert 'raise OSError("cannot reach rtsp://...@camera")' in debug
+    assert "zvw7pq" not in debug
 
 
 def test_what_negotiate_refuses_is_an_error_on_the_bus() -> None:

@@ -151,6 +151,8 @@ def _tell(error: BaseException, message: str) -> None:
         if os.environ.get("SAMEBYTES_TRACEBACK") == "1":
             import traceback  # slow to import
 
-            traceback.print_exception(without_secrets_in(error))
+            # Its lines of the program's source may say what its error does not say any more.
+            lines = traceback.format_exception(without_secrets_in(error))
+            print(*map(without_secrets, lines), sep="", end="", file=sys.stderr)
         else:
             print(f"samebytes: {without_secrets(message)}", file=sys.stderr)

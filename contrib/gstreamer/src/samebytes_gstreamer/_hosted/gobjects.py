@@ -16,7 +16,7 @@ import weakref
 from typing import Any, ClassVar
 
 from samebytes.errors import ElementError
-from samebytes.plugins import without_secrets_in
+from samebytes.plugins import without_secrets, without_secrets_in
 
 from .._abi.gi import GLib, Gst, GstBase
 from .._memory.allocation import pages
@@ -226,7 +226,7 @@ def post(element: Any, error: BaseException, call: str) -> None:
     if not isinstance(error, ElementError):
         raised = f"{call} raised {type(error).__name__}: {error}" if call else text
         text = str(ElementError(element.made_of.name, raised))
-    debug = "".join(traceback.format_exception(error))
+    debug = "".join(map(without_secrets, traceback.format_exception(error)))
     native = GLib.Error.new_literal(Gst.StreamError.quark(), text, int(Gst.StreamError.FAILED))
     element.post_message(Gst.Message.new_error(element, native, debug))
 
