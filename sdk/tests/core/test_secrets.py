@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import re
+import resource
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -358,3 +360,19 @@ def test_options_and_applications_without_a_secret(text: str) -> None:
 def test_arguments_of_commands() -> None:
     assert without_secrets(["sshpass", "-p", SECRET, "ssh"]) == ["sshpass", "-p", "...", "ssh"]
     assert without_secrets(["curl", "-u", f"a:{SECRET}"]) == ["curl", "-u", "a:..."]
+
+
+def test_an_error_for_which_no_module_can_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a program has no descriptor left, and that is the error."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.delitem(sys.modules, "samebytes._secrets._values", raising=False)
+    error = OSError(24, "Too many open files", f"rtsp://me:{SECRET}@host/x")
+    said = {"url": f"rtsp://me:{SECRET}@host/x", "password": SECRET, "threads": 3, "name": "door"}
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1, hard))
+    try:
+        hidden = without_secrets(said)
+        shown = str(without_secrets_in(error))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert hidden == {"url": "...", "password": "...", "threads": 3, "name": "door"}
+    assert shown == "[Errno 24] Too many open files: '...'"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, TypeVar, overload
 
-from ._words import is_harmless
+from ._words import MASK, is_harmless, is_secret
 
 __all__ = ["shown", "without_secrets", "without_secrets_in"]
 
@@ -45,9 +45,20 @@ def without_secrets(value: Any) -> Any:
     """
     if isinstance(value, str) and is_harmless(value):
         return value
-    from ._values import harmless  # knows addresses and paths: not before one may be there
-
+    try:
+        from ._values import harmless  # knows addresses and paths: not before one may be there
+    except OSError:  # no descriptor is left, to read the module: that is the error to be shown
+        return _hidden(value)
     return harmless(value)
+
+
+def _hidden(value: Any) -> Any:
+    """A value of which nothing is shown but texts that are harmless for sure, and numbers."""
+    if isinstance(value, tuple):
+        return tuple(map(without_secrets, value))
+    if isinstance(value, dict):
+        return {key: MASK if is_secret(str(key)) else without_secrets(value[key]) for key in value}
+    return value if value is None or isinstance(value, int | float) else MASK
 
 
 class _HarmlessGroup(ExceptionGroup[Exception]):
