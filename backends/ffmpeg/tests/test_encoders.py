@@ -20,6 +20,7 @@ import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes.plugins import without_secrets
+from samebytes.testing import assert_no_garbage
 from samebytes_ffmpeg import FFmpegSink
 
 
@@ -453,3 +454,15 @@ def test_an_encoder_leaves_the_thread_as_it_was_scheduled(tmp_path: Path) -> Non
     before = os.sched_getscheduler(0)
     el.Pipeline(frames, sink).run(threads=0)
     assert os.sched_getscheduler(0) == before
+
+
+def test_files_that_are_written_leave_nothing_to_the_garbage_collector(tmp_path: Path) -> None:
+    def once() -> None:
+        frames = []
+        for number in range(2):
+            frame = sb.context("cpu").allocate_frame("I420", 64, 48, pts=number)
+            frame.metadata.update(rotation=90, content_light={"max": 1000, "average": 400})
+            frames.append(frame)
+        el.Pipeline(frames, FFmpegSink(tmp_path / "made.mp4")).run(threads=0)
+
+    assert_no_garbage(once, times=4)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from ctypes import c_char_p, c_int, c_void_p
+from functools import cache
+from typing import Any
 
 from samebytes.errors import MissingDependencyError
 
@@ -11,6 +13,11 @@ from ._avutil import PYAV
 from ._avutil_abi import AVOption
 
 __all__ = ["option_offset"]
+
+
+@cache  # a function of ctypes is part of a cycle
+def _find() -> Any:
+    return PYAV.quick("av_opt_find", c_void_p, c_void_p, c_char_p, c_char_p, c_int, c_int)
 
 
 def option_offset(address: int, name: bytes) -> int:
@@ -23,8 +30,7 @@ def option_offset(address: int, name: bytes) -> int:
     Raises:
         MissingDependencyError: this FFmpeg has no such option.
     """
-    find = PYAV.quick("av_opt_find", c_void_p, c_void_p, c_char_p, c_char_p, c_int, c_int)
-    option = find(address, name, None, 0, 0)
+    option = _find()(address, name, None, 0, 0)
     if not option:
         raise MissingDependencyError("ffmpeg", f"the option {name.decode()}", PYAV.hint)
     return int(AVOption.from_address(option).offset)

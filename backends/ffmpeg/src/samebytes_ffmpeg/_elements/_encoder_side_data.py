@@ -95,12 +95,16 @@ def _place() -> int | None:
     return place if given_back else None
 
 
-def _add(place: int, name: str, content: bytes) -> AVFrameSideData:
-    """A new AVFrameSideData at the _SideData at `place`."""
-    new = PYAV.quick(
+@cache  # a function of ctypes is part of a cycle
+def _new() -> Any:
+    return PYAV.quick(
         "av_frame_side_data_new", c_void_p, c_void_p, c_void_p, c_int, c_size_t, c_uint
     )
-    entry = new(
+
+
+def _add(place: int, name: str, content: bytes) -> AVFrameSideData:
+    """A new AVFrameSideData at the _SideData at `place`."""
+    entry = _new()(
         place + _SideData.decoded_side_data.offset,
         place + _SideData.nb_decoded_side_data.offset,
         SIDE_DATA_NAMES.index(name),
