@@ -249,17 +249,22 @@ def test_printing_does_no_harm(site: Site) -> None:
 @pytest.mark.together
 def test_hanging(site: Site) -> None:
     # It leaves its own number and that of a process it started, which must both be gone after.
+    pids = site.path / "pids"
+    pids.touch()
     install(
         site,
         "more = subprocess.Popen(['sleep', '600'])\n"
-        f"open({str(site.path / 'pids')!r}, 'w').write(f'{{os.getpid()}} {{more.pid}}')\n"
+        f"open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{more.pid}}')\n"
         "time.sleep(600)",
     )
-    result = probe("alpha", timeout=5)
+    for seconds in (2, 20):  # a busy machine may need the first for its imports
+        result = probe("alpha", timeout=seconds)
+        if pids.read_text():
+            break
     assert not result.usable
-    assert result.reason == "its probe took more than 5 s"
+    assert result.reason == f"its probe took more than {seconds} s"
     assert result.hint == "more time: samebytes doctor alpha --timeout 60"
-    child, grandchild = map(int, (site.path / "pids").read_text().split())
+    child, grandchild = map(int, pids.read_text().split())
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
     assert is_gone(grandchild)
