@@ -450,3 +450,10 @@ def test_what_is_converted_whole_may_end_with_its_page(
     ]
     for one, other in zip(*made, strict=True):
         assert np.array_equal(one.native, other.native)
+
+
+@pytest.mark.parametrize("size", [(50_000, 50_000), (64, 1 << 25), (1 << 25, 64)])
+def test_pictures_for_which_libswscale_ends_the_process(size: tuple[int, int]) -> None:
+    picture = sb.frame(np.zeros((48, 64, 3), np.uint8), format="RGB")
+    with pytest.raises(UnsupportedObjectError, match="counts the bytes of a plane in 31 bits"):
+        picture.convert("I420", *size)

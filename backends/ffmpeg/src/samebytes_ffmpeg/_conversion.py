@@ -62,6 +62,10 @@ _NOT_READ = tuple(map(get_pix_fmt, (b"yaf32le", b"yaf32be")))
 """Formats that libswscale says it reads, and ends the process by an assertion."""
 
 
+_TOO_LARGE, _MOST_PADDING = 1 << 31, 64
+"""Bytes of a plane for which it ends the process, and of padding that rows are made with."""
+
+
 class SwscaleConversion(Conversion):
     """A conversion by libswscale, with PyAV's flags.
 
@@ -88,6 +92,10 @@ class SwscaleConversion(Conversion):
             **_options("dst", target, field),
             "sws_flags": FLAGS[method],
         }
+        for image in (before, after):
+            for plane in image.packed_layouts():
+                if (plane.row_nbytes + _MOST_PADDING) * plane.shape[0] >= _TOO_LARGE:
+                    raise Refused(f"libswscale counts the bytes of a plane in 31 bits: {image}")
         if reads(options["src_format"]) <= 0 or options["src_format"] in _NOT_READ:
             raise Refused(f"libswscale does not read {before.format}")
         if writes(options["dst_format"]) <= 0:
