@@ -35,7 +35,6 @@ def first_byte_in_a_child(given: samebytes.Tensor) -> int:
 
 @pytest.mark.usefixtures("devices")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning")  # JAX's, where another test uses it
 @pytest.mark.parametrize("node", NODES)
 def test_a_forked_child_has_a_copy_in_memory_of_the_cpu(node: str) -> None:
     if node == "dma":

@@ -122,8 +122,6 @@ def test_the_walk_finds_them() -> None:
     assert len(plain) == 2
 
 
-# jax says so from its first use in this process on; these children use nothing of it.
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
 def test_locks_of_all_distributions_are_free_in_a_child() -> None:
     """Those that exist when the test runs, held by another thread while this one forks."""

@@ -23,8 +23,6 @@ if sys.platform != "linux":
 pytestmark = [
     pytest.mark.together,
     pytest.mark.usefixtures("default_signals"),
-    # jax says so from its first use in this process on; these children use nothing of it.
-    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
 ]
 
 BY_SIGNAL = """

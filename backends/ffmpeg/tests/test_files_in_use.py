@@ -64,7 +64,7 @@ def test_devices_have_as_many_users_as_they_like() -> None:
     el.Pipeline(grey(), [first], second).run()
 
 
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_uses_none_of_its_parent_s_files(video: Path) -> None:
     with samebytes_ffmpeg.open(video) as frames:
         next(frames)

@@ -28,8 +28,7 @@ from .owners import abandoned, addressed_to, fetched_with
 
 pytestmark = [
     pytest.mark.usefixtures("nothing_stays_offered"),
-    # jax, where an earlier test used it, and Python's own word on threads.
-    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    # Python's own word on threads.
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 

@@ -14,9 +14,7 @@ import pytest
 from .both_ends import Lent, value_of, wait_until
 
 # Python's own word on threads.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:os.fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 def test_a_child_ends_no_memory_that_is_offered(offered: Callable[[], int]) -> None:

@@ -21,9 +21,7 @@ from .ring_packets import DONE, FRAME, GREETING, NUMBER
 
 JOIN = GREETING.pack(b"J", b"SBRG", 1, 0)
 
-forks = pytest.mark.filterwarnings(
-    "ignore:os.fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning"
-)
+forks = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 @pytest.fixture

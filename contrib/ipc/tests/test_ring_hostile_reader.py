@@ -189,7 +189,7 @@ def test_a_greeting_with_descriptors() -> None:
             assert value_of(honest.read()) == 3
 
 
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_process_that_is_not_the_sender() -> None:
     """The number of a process comes from the kernel: nobody can say another one's."""
     ours, theirs = pair()

@@ -19,9 +19,7 @@ from samebytes_ipc import RingReader, RingWriter
 from . import both_ends
 from .both_ends import ring, said, sent, served, value_of, writer_at
 
-forks = pytest.mark.filterwarnings(
-    "ignore:os.fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning"
-)
+forks = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 KEEPS_ITS_SOCKET = """
 import os, subprocess, sys, samebytes_ipc

@@ -26,9 +26,7 @@ from samebytes_ipc import (
 from .both_ends import join, pair, ring, sent, served, value_of, writer_at
 from .ring_packets import FRAME, GREETING, META, NUMBER, layout, memfd
 
-forks = pytest.mark.filterwarnings(
-    "ignore:os.fork:RuntimeWarning", "ignore:.*fork:DeprecationWarning"
-)
+forks = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 def test_a_writer_removes_its_own_file_alone(address: str) -> None:

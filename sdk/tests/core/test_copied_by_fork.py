@@ -20,8 +20,7 @@ from samebytes.errors import UnsupportedObjectError
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork(), as Linux has it"),
-    # jax, where an earlier test used it, and Python's own word on threads.
-    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),
+    # Python's own word on threads.
     pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
 ]
 

@@ -230,7 +230,7 @@ def test_a_stream_that_ends_does_not_block_the_event_loop() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_leaving_the_block_in_a_forked_child_closes_nothing() -> None:
     calls: list[str] = []
     read, write = os.pipe()

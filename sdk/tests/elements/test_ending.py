@@ -233,7 +233,7 @@ def test_what_interrupt_raises_is_said_after_everything_was_closed(threads: int)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_closes_nothing() -> None:
     calls: list[str] = []
     read, write = os.pipe()
@@ -254,7 +254,7 @@ def test_a_forked_child_closes_nothing() -> None:
 
 @THREADS
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:os.fork:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_child_waits_for_no_frames(threads: int) -> None:
     """It has no threads that could bring one."""
     read, write = os.pipe()
