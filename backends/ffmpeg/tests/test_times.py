@@ -164,15 +164,15 @@ def test_a_pause_that_avi_cannot_hold_is_refused_with_the_reason(
             el.Pipeline(frames, FFmpegSink(made, codec)).run()
 
 
-@pytest.mark.parametrize("begin", [0, 10**9])
+@pytest.mark.parametrize("begin", [0, 85579, 10**9])
 @pytest.mark.parametrize("ending", ["avi", "mkv"])
 def test_the_error_of_a_clock_that_steps_back_says_its_times(
     ending: str, begin: int, tmp_path: Path
 ) -> None:
     """Exactly, of a clock that counts from 1970 too."""
-    unit = Fraction(1, 1000)
-    frames = timed([Fraction(begin + 5), begin + 5 - unit * 40], unit, Fraction(25))
-    said = rf"its time, {begin + 4}\.96 s, is not after the one before, {begin + 5} s"
+    unit = Fraction(1, 1_000_000)
+    frames = timed([Fraction(begin + 5), begin + 5 - unit * 472_753], unit, Fraction(25))
+    said = rf"its time, {begin + 4}\.527247 s, is not after the one before, {begin + 5} s"
     with pytest.raises(ElementError, match=said):
         el.Pipeline(frames, FFmpegSink(tmp_path / f"made.{ending}")).run()
 

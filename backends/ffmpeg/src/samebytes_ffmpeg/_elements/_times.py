@@ -123,7 +123,7 @@ class Times:
 
 
 def _seconds(time: Fraction) -> str:
-    return f"{round(float(time), 6):.16g}"
+    return f"{float(time):.6f}".rstrip("0").rstrip(".")
 
 
 def _base(given: Fraction | None, rate: Fraction, codec: str) -> Fraction:
