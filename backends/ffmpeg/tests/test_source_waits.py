@@ -137,8 +137,9 @@ def test_ctrl_c_between_first_attempts() -> None:
         "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:{}/a.ts\n",
         "ffconcat version 1.0\nfile http://127.0.0.1:{}/a.ts\n",
         SDP,
+        f"SDP:\n{SDP}",  # as FFmpeg's program prints it
     ],
-    ids=["hls", "ffconcat", "sdp"],
+    ids=["hls", "ffconcat", "sdp", "printed-sdp"],
 )
 def test_a_file_that_says_where_the_data_is(text: str, tmp_path: Path) -> None:
     """A connection that it names has a time-out, and can be stopped, as one of an address."""
@@ -169,6 +170,18 @@ def test_a_list_of_files(clip: Path, tmp_path: Path) -> None:
         for url in (clip, made)
     )
     assert both == 2 * one
+
+
+def test_a_list_that_this_ffmpeg_does_not_read(tmp_path: Path) -> None:
+    """No option helps there. That of PyAV's wheels is one."""
+    said = "this FFmpeg cannot read its format, dash$"
+    with suppress(ValueError):
+        av.ContainerFormat("dash", "r")
+        said = "It says where the data is"
+    made = tmp_path / "made.mpd"
+    made.write_text('<?xml version="1.0"?>\n<MPD xmlns="urn:mpeg:dash:schema:mpd:2011"></MPD>\n')
+    with pytest.raises(ElementError, match=said):
+        el.Pipeline(FFmpegSource(made)).run()
 
 
 @pytest.mark.parametrize("ending", ["avi", "flv", "m3u8", "mkv", "mp4", "ts"])

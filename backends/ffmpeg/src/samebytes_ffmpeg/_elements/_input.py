@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -37,7 +38,7 @@ from ._failures import in_words
 from ._files_in_use import file_name, reading
 from ._opening import open_container
 
-__all__ = ["RATE", "Input", "Waking", "is_list", "place"]
+__all__ = ["RATE", "Input", "Waking", "list_format", "place"]
 
 RATE = Fraction(25)
 """Frames a second of a video that does not say."""
@@ -50,8 +51,11 @@ _ANY_TAGS: dict[str, Any] = (
     {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 )
 
-# SDP, HLS, ffconcat, and DASH.
-_LISTS = (b"v=0", b"#EXTM3U", b"ffconcat", b"<?xml", b"<MPD")
+# What FFmpeg knows them by, under the names of its demuxers.
+_LISTS = re.compile(
+    rb"\A\s*(?:(?P<hls>#EXTM3U)|(?P<concat>ffconcat))|(?P<dash><MPD)|^(?P<sdp>c=IN IP)",
+    re.MULTILINE,
+)
 _ELSEWHERE = (
     ". It says where the data is, and FFmpeg goes there only where the options allow it: "
     "options={'protocol_whitelist': 'file,http,tcp,udp,rtp'}, and of ffconcat 'safe': '0' for "
@@ -119,7 +123,10 @@ class Input:
                 )  # fmt: skip
         except (av.FFmpegError, OSError) as error:
             words = in_words(error, None if waking is None else waking.seconds)
-            if is_list(path) and not {"protocol_whitelist", "safe"}.intersection(options):
+            kind = list_format(path)
+            if kind and not _is_read(kind):
+                words = f"this FFmpeg cannot read its format, {kind}"
+            elif kind and not {"protocol_whitelist", "safe"}.intersection(options):
                 words += _ELSEWHERE
             raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)
         try:
@@ -352,15 +359,27 @@ def _ratio(over: int, under: int) -> Fraction | None:
     return Fraction(over, under) if over and under else None
 
 
-def is_list(path: Path) -> bool:
-    """True for a file that says where the data is: reading it may wait for a connection."""
+def list_format(path: Path) -> str:
+    """The format of a file that says where the data is; "" of others.
+
+    Reading it may wait for a connection.
+    """
     if not path.is_file():
-        return False
+        return ""
     try:
         with path.open("rb") as file:
-            return file.read(16).lstrip().startswith(_LISTS)
+            found = _LISTS.search(file.read(4096))
     except OSError:  # FFmpeg will say why
+        return ""
+    return "" if found is None else str(found.lastgroup)
+
+
+def _is_read(format_: str) -> bool:
+    try:
+        av.ContainerFormat(format_, "r")
+    except ValueError:
         return False
+    return True
 
 
 def place(

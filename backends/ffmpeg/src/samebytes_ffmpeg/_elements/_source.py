@@ -22,7 +22,7 @@ from ._connection import Connection
 from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
 from ._failures import ARGUMENT_ERROR, in_words
 from ._files_in_use import file_name
-from ._input import Input, Waking, is_list, place
+from ._input import Input, Waking, list_format, place
 
 __all__ = ["FFmpegSource"]
 
@@ -291,7 +291,7 @@ class FFmpegSource(Source):
 
     def _open(self) -> Input | Connection:
         path = Path(file_name(str(self.url)))
-        if not self.live and path.is_file() and not is_list(path):
+        if not self.live and path.is_file() and not list_format(path):
             self._input = self._opened(None)
             return self._input
         connection = self._input = Connection(self.name, self.timeout, self._opened)
