@@ -94,8 +94,9 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         except UnknownNameError as error:
             if parent.find_handle("va_display") is not None:
                 return _on_device_of(parent, device)  # type: ignore[return-value]  # of this class
-            reason = "it has no cl_context: it is not on OpenCL"
-            raise NoRouteError(parent.node, "opencl", [reason]) from error
+            raise NoRouteError(
+                parent.node, "opencl", ["it has no cl_context: it is not on OpenCL"]
+            ) from error
         return cls._of_handle(handle, parent, device)
 
     @classmethod

@@ -112,8 +112,9 @@ class LevelZeroContext(Context[LevelZeroTensor]):
     def _derived(cls, library: Library, device: str | None, parent: Context) -> Self:
         handle = parent.find_handle("ze_context")
         if handle is None:
-            reason = "it has no ze_context: it is not on Level Zero"
-            raise NoRouteError(parent.node, "level_zero", [reason])
+            raise NoRouteError(
+                parent.node, "level_zero", ["it has no ze_context: it is not on Level Zero"]
+            )
         found = entries(library)
         candidates = [e for e in found if e.device.kind == parent.device.kind]
         if len(candidates) > 1:

@@ -143,8 +143,9 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
         MetadataError: an invalid value, no Detection, or one that is not of this frame.
     """
     if not isinstance(found, Detection):
-        said = f"must be a Detection that find() or all_of() gave, not {found!r}"
-        raise MetadataError("found", said)
+        raise MetadataError(
+            "found", f"must be a Detection that find() or all_of() gave, not {found!r}"
+        )
     region = found.origin
     if region is None or not any(each is region for each in meta_of(frame).regions):
         raise MetadataError(
