@@ -136,23 +136,38 @@ def test_the_conversion_that_an_error_names_gives_the_range(
 
 
 @pytest.mark.parametrize(
-    ("ending", "said"),
+    ("format_", "ending", "said"),
     [
-        ("mov", "readers of mov .* take the encoder 'ffv1' in .mkv, or convert"),
-        ("mp4", "mp4 has no place for rawvideo"),
+        ("yuv420p", "mov", "readers of mov .* take the encoder 'ffv1' in .mkv, or convert"),
+        ("yuv420p", "mp4", "mp4 has no place for rawvideo"),
+        ("yuv444p", "mkv", "no place for raw yuv444p: take the encoder 'ffv1' in .mkv, or convert"),
     ],
 )
 def test_raw_frames_of_full_range_that_a_container_does_not_take(
-    ending: str, said: str, tmp_path: Path
+    format_: str, ending: str, said: str, tmp_path: Path
 ) -> None:
     """Neither another range nor a container without one is advised."""
-    frames = list(of_range(ColorRange.JPEG))
+    frames = [frame.reformat(format=format_) for frame in of_range(ColorRange.JPEG)]
+    for number, frame in enumerate(frames):
+        frame.color_range, frame.pts, frame.time_base = ColorRange.JPEG, number, Fraction(1, 25)
     with pytest.raises(ElementError, match=said):
         el.Pipeline(frames, FFmpegSink(tmp_path / f"a.{ending}", codec="rawvideo")).run(threads=0)
     made = tmp_path / "made.mkv"
     el.Pipeline(frames, FFmpegSink(made, codec="ffv1")).run(threads=0)
     with av.open(str(made)) as container:
         assert next(container.decode(video=0)).color_range == ColorRange.JPEG
+
+
+@pytest.mark.parametrize(("format_", "ending"), [("RGB", "avi"), ("GRAY8", "mov"), ("BGR", "mkv")])
+def test_raw_frames_without_another_range_than_full(
+    format_: str, ending: str, tmp_path: Path
+) -> None:
+    """NUT takes them."""
+    frame = sb.context("cpu").allocate_frame(format_, 64, 48)
+    frame.metadata["color_range"] = "full"
+    with pytest.raises(ElementError, match=r"take another ending \(\.nut\)"):
+        el.Pipeline([frame], FFmpegSink(tmp_path / f"a.{ending}", "rawvideo")).run(threads=0)
+    el.Pipeline([frame], FFmpegSink(tmp_path / "a.nut", "rawvideo")).run(threads=0)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from pathlib import PurePath
 from typing import Any
 
 import av
+from av.video.reformatter import ColorRange
 
+from .._pixel_formats import image_format_named
 from ._encoders import name_for
 from ._failures import ARGUMENT_ERROR
 from ._times import MOV
@@ -85,11 +87,11 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
             "container_options={'movflags': 'frag_keyframe+empty_moov'}"
         )
     if codec == "rawvideo" and pixels:
-        size = container.streams.video[0].width, container.streams.video[0].height
-        return (
-            f"the container {container.format.name} has no place for raw {pixels}: "
-            f"{advice_for_raw(pixels, size)}"
+        context = container.streams.video[0].codec_context
+        said = advice_for_raw(
+            pixels, (context.width, context.height), full=context.color_range == ColorRange.JPEG
         )
+        return f"the container {container.format.name} has no place for raw {pixels}: {said}"
     # Few FFmpegs have an encoder of Theora, Ogg's own.
     such = f", such as {usual!r}" if _ids((usual,)) else ""
     return (
@@ -106,8 +108,8 @@ def advice_for_raw(pixels: str, size: tuple[int, int], *, full: bool = False) ->
         size: (width, height).
         full: they are of full range, which NUT does not say of YUV.
     """
-    nut = not full and is_read_back("nut", pixels, size)
-    ways = ["another ending (.nut)"] if nut else []
+    lost = full and image_format_named(pixels).color_model == "yuv"
+    ways = ["another ending (.nut)"] if not lost and is_read_back("nut", pixels, size) else []
     with suppress(av.codec.codec.UnknownCodecError):
         known = [one.name for one in av.codec.Codec("ffv1", "w").video_formats or ()]
         ways += ["the encoder 'ffv1' in .mkv"] if name_for("ffv1", pixels) in known else []
