@@ -290,7 +290,7 @@ def _read_by_hand(ready: Callable[[], object], name: str, free: Any, filled: Any
 
 @contextmanager
 def _packets(_: Any, _readers: int) -> Iterator[Any]:
-    """The packets of a ring and no more: the least that Python takes for them."""
+    """The packets of a ring, one that gives each back, and no more: the least that Python takes."""
     address = f"\0samebytes-bench-{os.getpid()}-{time.monotonic_ns()}"
     memory = SharedMemory(create=True, size=_NBYTES * _SLOTS)
     try:
@@ -325,8 +325,8 @@ def _packets(_: Any, _readers: int) -> Iterator[Any]:
 
 
 _FRAME = struct.Struct("<Q26x")
-_DONE = 11
-"""Bytes of the packets of a ring: a frame, and a reader that is done with one."""
+_DONE = 10
+"""Bytes of a frame of a ring, and of what gives it back."""
 
 
 def _read_packets(ready: Callable[[], object], name: str, address: str) -> Iterator[int]:

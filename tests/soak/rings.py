@@ -43,6 +43,8 @@ _ANY = 0.1
 _READ_ON = 1.0
 _WARM = 0.3
 _GROWTH = 8 << 20
+_OF_ONE_READER = 3
+"""Descriptors."""
 _ENOUGH = 100
 """Frames that are sent, and that readers check."""
 
@@ -404,7 +406,7 @@ def _look(report: RingReport, folder: str) -> None:
 
 def check_flat(report: RingReport) -> None:
     """Note what has grown."""
-    for name, allowed in (("memory", _GROWTH), ("descriptors", 2), ("files", 0)):
+    for name, allowed in (("memory", _GROWTH), ("descriptors", _OF_ONE_READER), ("files", 0)):
         values = getattr(report, name)
         warm = values[int(len(values) * _WARM) :]
         if len(warm) < 10:

@@ -3,17 +3,25 @@
 
 from __future__ import annotations
 
+import array
 import fcntl
 import gc
 import json
 import os
+import socket
 import struct
 from typing import Any
 
 GREETING = struct.Struct("<c4sHH")
 NUMBER = struct.Struct("<cH")
 FRAME = struct.Struct("<cHHQBqII")
-DONE = struct.Struct("<cHQ")
+DONE = struct.Struct("<HQ")
+
+VERSION = 2
+JOIN = GREETING.pack(b"J", b"SBRG", VERSION, 0)
+WELCOME = GREETING.pack(b"W", b"SBRG", VERSION, 4)
+LEAVES = 0xFFFF
+"""In a record, in place of a slot."""
 
 PLANE: dict[str, Any] = {
     "buffer": 0, "dtype": "uint8", "shape": [16, 64], "strides": [64, 1], "offset": 0,
@@ -30,6 +38,32 @@ def layout(**changes: Any) -> bytes:
         "pts": None, "time_base": None, **META,
     }  # fmt: skip
     return json.dumps({"readonly": True, "frame": frame}).encode()
+
+
+def pass_on(sock: socket.socket, packet: bytes, numbers: list[int]) -> None:
+    """Send a packet with the number of this process and so many descriptors."""
+    own = struct.pack("iII", os.getpid(), os.getuid(), os.getgid())
+    rights = array.array("i", numbers).tobytes()
+    along = [(socket.SOL_SOCKET, 2, own), (socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
+    sock.sendmsg([packet], along[: 2 if numbers else 1])
+
+
+def welcome(sock: socket.socket) -> socket.socket:
+    """Let a reader join, as a writer does; where it gives frames back is the caller's to close."""
+    returns, theirs = socket.socketpair()
+    with theirs:
+        pass_on(sock, WELCOME, [theirs.fileno()])
+    returns.settimeout(20)
+    return returns
+
+
+def welcomed(sock: socket.socket, credits: int | None = None) -> socket.socket:
+    """Receive a welcome, as a reader does, and where to give frames back: the caller's to close."""
+    packet, (number,), _, _ = socket.recv_fds(sock, 100, 1)
+    assert packet[:5] == b"WSBRG"
+    if credits is not None:
+        assert packet == GREETING.pack(b"W", b"SBRG", VERSION, credits)
+    return socket.socket(fileno=number)
 
 
 def memfd(size: int = 4096, seals: int = fcntl.F_SEAL_SHRINK) -> int:

@@ -19,7 +19,7 @@ from samebytes_ipc import OfferError, RingWriter
 
 from .both_ends import connect, sent, value_of
 from .owners import fetched_with
-from .ring_packets import GREETING
+from .ring_packets import JOIN
 
 # Python's own word on threads.
 pytestmark = [
@@ -81,8 +81,7 @@ def ring() -> Any:
 @AS_ROOT
 def test_another_user_does_not_join_a_ring(ring: Any) -> None:
     writer, name = ring
-    joins = GREETING.pack(b"J", b"SBRG", 1, 0)
-    assert as_nobody(name.replace("@", "\0"), socket.SOCK_SEQPACKET, joins) == b"answered "
+    assert as_nobody(name.replace("@", "\0"), socket.SOCK_SEQPACKET, JOIN) == b"answered "
     assert not writer.statistics.readers
 
 

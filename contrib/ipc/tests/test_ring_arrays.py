@@ -206,27 +206,32 @@ def test_readers_that_keep_up_are_looked_at_together(monkeypatch: pytest.MonkeyP
     with ring(slots=4) as (writer, reader):
         slots = [writer.acquire(target="cpu") for _ in range(4)]
         slots.clear()
-        looks = list[int]()
-        serve = writer._server._serve
+        looks = list[str]()
 
-        def look() -> None:
-            looks.append(1)
-            serve()
+        def note(name: str) -> None:
+            look = getattr(writer._server, name)
 
-        monkeypatch.setattr(writer._server, "_serve", look)
+            def noted() -> None:
+                looks.append(name)
+                look()
+
+            monkeypatch.setattr(writer._server, name, noted)
+
+        note("take_back")
+        note("serve")
         monkeypatch.setattr(writer._server, "fresh_until", float("inf"))
         for value in range(4):
             writer.send(filled(writer, value))
             reader.read()
-        assert len(looks) == 1, "before the first, no slot's turn was known"
+        assert looks == ["take_back"], "before the first, no slot's turn was known"
         assert writer.statistics.readers[0].held == 4
         writer.send(filled(writer, 4))
-        assert len(looks) == 2
+        assert looks == ["take_back"] * 2
         assert writer.statistics.readers[0].done == 4
         assert value_of(reader.read()) == 4
         monkeypatch.setattr(writer._server, "fresh_until", 0.0)
         writer.send(filled(writer, 5))
-        assert len(looks) == 2, "nobody has come or gone"
+        assert looks == ["take_back"] * 2, "nobody has come or gone"
         reader.close()
         monkeypatch.setattr(writer._server, "fresh_until", 0.0)
         writer.send(filled(writer, 6))

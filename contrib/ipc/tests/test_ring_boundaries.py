@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import os
 import socket
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -17,16 +16,14 @@ import samebytes
 from samebytes_ipc import RingWriter
 
 from .both_ends import Lent, join, pair, ring, sent, served, value_of, wait, writer_at
-from .ring_packets import DONE, FRAME, GREETING, NUMBER
-
-JOIN = GREETING.pack(b"J", b"SBRG", 1, 0)
+from .ring_packets import DONE, FRAME, GREETING, JOIN, LEAVES, VERSION, welcomed
 
 forks = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 @pytest.fixture
-def by_hand() -> Iterator[tuple[RingWriter, socket.socket]]:
-    """A writer, and the socket of its only reader."""
+def by_hand() -> Iterator[tuple[RingWriter, socket.socket, socket.socket]]:
+    """A writer, and the sockets of its only reader: for packets, and to give frames back."""
     with ring(0, slots=4) as (writer,):
         ours, theirs = pair()
         with theirs:
@@ -34,8 +31,8 @@ def by_hand() -> Iterator[tuple[RingWriter, socket.socket]]:
             writer.add(ours)
             theirs.send(JOIN)
             assert served(writer, lambda: writer.statistics.readers)
-            assert theirs.recv(100)[:1] == b"W"
-            yield writer, theirs
+            with welcomed(theirs) as returns:
+                yield writer, theirs, returns
 
 
 def connected(stack: ExitStack, address: str) -> socket.socket:
@@ -106,42 +103,59 @@ def test_a_reader_has_as_many_frames_as_it_asked_for() -> None:
         with theirs:
             theirs.settimeout(20)
             writer.add(ours)
-            theirs.send(GREETING.pack(b"J", b"SBRG", 1, 2))
+            theirs.send(GREETING.pack(b"J", b"SBRG", VERSION, 2))
             assert served(writer, lambda: writer.statistics.readers)
-            assert GREETING.unpack(theirs.recv(100)) == (b"W", b"SBRG", 1, 2)
-            for number in range(4):
-                sent(writer, number)
-            (counts,) = writer.statistics.readers
+            with welcomed(theirs, credits=2):
+                for number in range(4):
+                    sent(writer, number)
+                (counts,) = writer.statistics.readers
             assert (counts.held, counts.waiting) == (2, 2)
 
 
-def test_a_reader_leaves_once(by_hand: tuple[RingWriter, socket.socket]) -> None:
-    writer, theirs = by_hand
+def test_a_reader_leaves_once(by_hand: tuple[RingWriter, socket.socket, socket.socket]) -> None:
+    writer, theirs, returns = by_hand
     sent(writer, 1)
     _, sequence = next_frame(theirs)
-    theirs.send(NUMBER.pack(b"X", 1) + struct.pack("<Q", sequence))
-    theirs.send(NUMBER.pack(b"X", 0))
+    returns.send(DONE.pack(LEAVES, sequence))
+    writer.serve()
+    returns.send(DONE.pack(LEAVES, 0))
     assert served(writer, lambda: writer.departures)
     error = writer.departures[-1].error
     assert error is not None
-    assert error.field == "packet"
+    assert error.field == "leave"
 
 
 def test_what_came_back_before_the_end_is_not_lost(
-    by_hand: tuple[RingWriter, socket.socket],
+    by_hand: tuple[RingWriter, socket.socket, socket.socket],
 ) -> None:
     """The writer learns of both as it sends the next frame."""
-    writer, theirs = by_hand
+    writer, theirs, returns = by_hand
     sent(writer, 1)
     slot, sequence = next_frame(theirs)
     second = writer.acquire()
-    theirs.send(DONE.pack(b"D", slot, sequence))
+    returns.send(DONE.pack(slot, sequence))
     theirs.close()
     writer._server.fresh_until = math.inf  # however long this took: no look at readers before it
     writer.send(second)
     (departure,) = writer.departures
     counts = departure.statistics
     assert (counts.offered, counts.done, counts.lost) == (2, 1, 1)
+
+
+def test_all_that_comes_back_at_once_is_taken() -> None:
+    """As many frames as a reader can have, and then that it leaves."""
+    with ring(slots=64, adopt=64) as (writer, reader):
+        frames = []
+        for number in range(64):
+            sent(writer, number)
+            writer.send(samebytes.context("dma:memfd").allocate_frame("GRAY8", 64, 16))
+            frames += [reader.read(), reader.read()]
+        frames.clear()
+        reader.close()
+        writer.serve()
+        (departure,) = writer.departures
+        counts = departure.statistics
+        assert (departure.reason, counts.done, counts.lost) == ("left", 128, 0)
 
 
 def test_a_frame_that_another_reader_has_is_not_left_out() -> None:

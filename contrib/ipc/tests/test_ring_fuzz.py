@@ -9,7 +9,6 @@ import gc
 import json
 import os
 import socket
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -23,14 +22,10 @@ from samebytes.errors import NoRouteError, SamebytesError
 from samebytes_ipc import RingReader, RingWriter
 
 from .both_ends import pair, sent
+from .ring_packets import DONE, FRAME, GREETING, JOIN, LEAVES, NUMBER, VERSION, welcome, welcomed
 from .test_passing_fuzz import DOCUMENTS, change
 
 pytestmark = pytest.mark.together
-
-GREETING = struct.Struct("<c4sHH")
-NUMBER = struct.Struct("<cH")
-FRAME = struct.Struct("<cHHQBqII")
-DONE = struct.Struct("<cHQ")
 
 META: dict[str, Any] = {
     "regions": [{"x": 0, "y": 0, "width": 1, "height": 1, "label": "", "confidence": None,
@@ -129,53 +124,55 @@ def test_any_packets_of_a_writer(sent: list[Packet], usual: bool) -> None:
         ]
     before = _descriptors()
     ours, theirs = pair()
-    with theirs:
-        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
-        with RingReader(ours, timeout=20) as reader:
-            for packet, makers in [*begin, *sent]:
-                fds = [make() for make in makers]
-                socket.send_fds(theirs, [packet], fds)
-                for fd in fds:
-                    os.close(fd)
-            theirs.shutdown(socket.SHUT_WR)
-            kept = []
-            try:
-                while (item := reader.read()) is not None:
-                    _use(item)
-                    kept.append(item)
-            except SamebytesError:
-                pass
-            item = None
-            for item in kept:  # they stay as they are
+    with theirs, welcome(theirs), RingReader(ours, timeout=20) as reader:
+        for packet, makers in [*begin, *sent]:
+            fds = [make() for make in makers]
+            socket.send_fds(theirs, [packet], fds)
+            for fd in fds:
+                os.close(fd)
+        theirs.shutdown(socket.SHUT_WR)
+        kept = []
+        try:
+            while (item := reader.read()) is not None:
                 _use(item)
-            del item, kept
+                kept.append(item)
+        except SamebytesError:
+            pass
+        item = None
+        for item in kept:  # they stay as they are
+            _use(item)
+        del item, kept
     assert _descriptors() == before
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> list[bytes]:
-    """Packets of a reader, many of them right if they come at the right time."""
+def answers(draw: st.DrawFn) -> list[tuple[bool, bytes]]:
+    """Packets of a reader, many of them right if they come at the right time.
 
-    def one() -> bytes:
-        kind = draw(st.sampled_from("DDDDDXJ?"))
-        if kind == "D":
-            return DONE.pack(b"D", draw(small), draw(st.integers(0, 9)))
-        if kind == "X":
-            count = draw(small)
-            said = draw(st.sampled_from([count] * 4 + [count + 1]))
-            return NUMBER.pack(b"X", said) + b"".join(
-                struct.pack("<Q", draw(st.integers(0, 9))) for _ in range(count)
-            )
-        if kind == "J":
-            return GREETING.pack(b"J", b"SBRG", 1, draw(small))
-        return draw(st.binary(min_size=1, max_size=30))
+    Or records through its stream, some of them not whole.
+    """
 
-    return [one() for _ in range(draw(st.integers(0, 12)))]
+    def record() -> bytes:
+        slot = draw(st.sampled_from([0, 0, 1, 2, 3, LEAVES]))
+        return DONE.pack(slot, draw(st.integers(0, 9)))
+
+    def records() -> bytes:
+        whole = b"".join(record() for _ in range(draw(small)))
+        return draw(st.sampled_from([whole] * 6 + [whole[:-1]]))
+
+    def packet() -> bytes:
+        greeting = GREETING.pack(b"J", b"SBRG", VERSION, draw(small))
+        return draw(st.just(greeting) | st.binary(min_size=1, max_size=30))
+
+    streams = draw(st.lists(st.sampled_from([True, True, False]), max_size=12))
+    return [(stream, records() if stream else packet()) for stream in streams]
 
 
 @settings(deadline=None, max_examples=250)
 @given(sent_back=answers(), joins=st.booleans(), drops=st.booleans())
-def test_any_packets_of_a_reader(sent_back: list[bytes], joins: bool, drops: bool) -> None:
+def test_any_packets_of_a_reader(
+    sent_back: list[tuple[bool, bytes]], joins: bool, drops: bool
+) -> None:
     """The writer's numbers always add up, and it goes on."""
     before = _descriptors()
     ours, theirs = pair()
@@ -185,13 +182,14 @@ def test_any_packets_of_a_reader(sent_back: list[bytes], joins: bool, drops: boo
     ) as writer:  # fmt: skip
         writer.add(ours)
         if joins:
-            theirs.send(GREETING.pack(b"J", b"SBRG", 1, 0))
+            theirs.send(JOIN)
         writer.serve()
-        for number, packet in enumerate(sent_back):
+        returns = welcomed(theirs) if joins else None
+        for number, (stream, sent_now) in enumerate(sent_back):
             if number < 3:
                 sent(writer, number)
             with suppress(BrokenPipeError, ConnectionResetError):
-                theirs.send(packet)
+                (returns if returns is not None and stream else theirs).send(sent_now)
             writer.serve()
             for each in (*writer.statistics.readers, writer.statistics.gone):
                 total = each.done + each.dropped + each.lost + each.waiting + each.held
@@ -200,6 +198,8 @@ def test_any_packets_of_a_reader(sent_back: list[bytes], joins: bool, drops: boo
             held = sum(s.held + s.waiting for s in writer.statistics.readers)
             assert sum(slot.awaited for slot in writer._pool.own) == held
         theirs.close()
+        if returns is not None:
+            returns.close()
         for number in range(6):  # there is room for more than all slots
             sent(writer, number)
         assert writer.statistics.accepted == min(len(sent_back), 3) + 6

@@ -16,23 +16,25 @@ import pytest
 from samebytes_ipc import RingReader, RingWriter
 
 from .both_ends import connect, join, pair, ring, sent, served, value_of
-from .ring_packets import DONE, FRAME, GREETING, NUMBER, descriptors
+from .ring_packets import DONE, FRAME, GREETING, JOIN, LEAVES, VERSION, descriptors, welcomed
 
 CREDENTIALS = 2
 
+Hostile = tuple[RingWriter, RingReader, socket.socket, socket.socket]
+
 
 @pytest.fixture
-def hostile() -> Iterator[tuple[RingWriter, RingReader, socket.socket]]:
-    """A writer, an honest reader, and the socket of another one that has joined."""
+def hostile() -> Iterator[Hostile]:
+    """A writer, an honest reader, and the sockets of another one that has joined."""
     with ring(slots=4, timeout=20) as (writer, honest):
         ours, theirs = pair()
         with theirs:
             writer.add(ours)
             theirs.settimeout(20)
-            theirs.send(GREETING.pack(b"J", b"SBRG", 1, 0))
+            theirs.send(JOIN)
             assert served(writer, lambda: len(writer.statistics.readers) == 2)
-            assert theirs.recv(100)[:5] == b"WSBRG"
-            yield writer, honest, theirs
+            with welcomed(theirs) as returns:
+                yield writer, honest, theirs, returns
 
 
 def take(sock: socket.socket) -> list[int]:
@@ -48,9 +50,8 @@ def take(sock: socket.socket) -> list[int]:
 
 def refused(writer: RingWriter, honest: RingReader, field: str) -> None:
     """The hostile one is gone, its frames are back, and the honest one goes on."""
-    before = len(writer.departures)
-    assert served(writer, lambda: len(writer.departures) > before)
-    departure = writer.departures[-1]
+    assert served(writer, lambda: writer.departures)
+    (departure,) = writer.departures
     assert departure.error is not None
     assert departure.error.field == field, departure.reason
     assert departure.statistics.held == departure.statistics.waiting == 0
@@ -64,87 +65,147 @@ def refused(writer: RingWriter, honest: RingReader, field: str) -> None:
 @pytest.mark.parametrize(
     ("packet", "field"),
     [
-        (lambda slot, sequence: DONE.pack(b"D", slot + 1, sequence), "done.slot"),
-        (lambda slot, sequence: DONE.pack(b"D", 65535, sequence), "done.slot"),
-        (lambda slot, sequence: DONE.pack(b"D", slot, sequence + 1), "done.sequence"),
-        (lambda slot, sequence: DONE.pack(b"D", slot, 0), "done.sequence"),
-        (lambda slot, sequence: DONE.pack(b"D", slot, (1 << 64) - 1), "done.sequence"),
-        (lambda slot, sequence: DONE.pack(b"D", slot, sequence) + b"x", "done"),
-        (lambda slot, sequence: b"D", "done"),
-        (lambda slot, sequence: b"D" + b"x" * 100_000, "done"),
-        (lambda slot, sequence: NUMBER.pack(b"X", 1) + struct.pack("<Q", sequence + 1), "leave"),
-        (lambda slot, sequence: NUMBER.pack(b"X", 2) + struct.pack("<Q", sequence), "leave"),
-        (lambda slot, sequence: NUMBER.pack(b"X", 65535), "leave"),
-        (lambda slot, sequence: b"X", "leave"),
-        (lambda slot, sequence: GREETING.pack(b"J", b"SBRG", 1, 0), "packet"),
+        (lambda slot, sequence: JOIN, "packet"),
         (lambda slot, sequence: FRAME.pack(b"F", slot, 0, sequence, 0, 0, 0, 0), "packet"),
+        (DONE.pack, "packet"),
         (lambda slot, sequence: b"\0", "packet"),
+        (lambda slot, sequence: b"\0" * 100_000, "packet"),
     ],
 )
 def test_a_forged_packet_of_a_reader(
-    hostile: tuple[RingWriter, RingReader, socket.socket],
-    packet: Callable[[int, int], bytes],
-    field: str,
+    hostile: Hostile, packet: Callable[[int, int], bytes], field: str
 ) -> None:
-    writer, honest, theirs = hostile
+    writer, honest, theirs, _ = hostile
     sent(writer, 1)
     slot, _, sequence = take(theirs)
     theirs.send(packet(slot, sequence))
     refused(writer, honest, field)
 
 
+@pytest.mark.parametrize(
+    ("records", "field"),
+    [
+        (lambda slot, sequence: DONE.pack(slot + 1, sequence), "done.slot"),
+        (lambda slot, sequence: DONE.pack(LEAVES - 1, sequence), "done.slot"),
+        (lambda slot, sequence: DONE.pack(slot, sequence + 1), "done.sequence"),
+        (lambda slot, sequence: DONE.pack(slot, 0), "done.sequence"),
+        (lambda slot, sequence: DONE.pack(slot, (1 << 64) - 1), "done.sequence"),
+        (lambda slot, sequence: DONE.pack(slot, sequence) * 2, "done.sequence"),
+        (lambda slot, sequence: DONE.pack(slot, sequence) + b"x", "record"),
+        (lambda slot, sequence: DONE.pack(slot, sequence)[:-1], "record"),
+        (lambda slot, sequence: DONE.pack(LEAVES, sequence) * 2, "leave"),
+        (lambda slot, sequence: DONE.pack(LEAVES, 0) + DONE.pack(LEAVES, sequence), "leave"),
+        (lambda slot, sequence: b"x" * 100_000, "done.sequence"),
+    ],
+)
+@pytest.mark.parametrize("wants", ["serve", "acquire"])
+def test_a_forged_record_of_a_reader(
+    hostile: Hostile, records: Callable[[int, int], bytes], field: str, wants: str
+) -> None:
+    """Wherever the writer takes back what its readers have given back."""
+    writer, honest, theirs, returns = hostile
+    sent(writer, 1)
+    slot, _, sequence = take(theirs)
+    returns.send(records(slot, sequence), socket.MSG_DONTWAIT)
+    if wants == "acquire":
+        honest.read()
+        every = [writer.acquire(target="cpu") for _ in range(4)]
+        assert writer.departures
+        del every
+    refused(writer, honest, field)
+
+
 def test_a_slot_that_is_given_back_twice(
-    hostile: tuple[RingWriter, RingReader, socket.socket],
+    hostile: Hostile,
 ) -> None:
     """The second time it may be another frame's: it would be filled while that is read."""
-    writer, honest, theirs = hostile
+    writer, honest, theirs, returns = hostile
     sent(writer, 1)
     slot, _, sequence = take(theirs)
     kept = honest.read()
-    theirs.send(DONE.pack(b"D", slot, sequence))
-    theirs.send(DONE.pack(b"D", slot, sequence))
+    returns.send(DONE.pack(slot, sequence))
+    returns.send(DONE.pack(slot, sequence))
     refused(writer, honest, "done.sequence")
     assert value_of(kept) == 1
 
 
-def test_frames_of_another_reader(
-    hostile: tuple[RingWriter, RingReader, socket.socket],
-) -> None:
+def test_frames_of_another_reader(hostile: Hostile) -> None:
     """What it has given back itself and another one has, is not its own any more."""
-    writer, honest, theirs = hostile
+    writer, honest, theirs, returns = hostile
     sent(writer, 5)
     kept = honest.read()
     slot, _, sequence = take(theirs)
-    theirs.send(DONE.pack(b"D", slot, sequence))
-    theirs.send(NUMBER.pack(b"X", 1) + struct.pack("<Q", sequence))
-    refused(writer, honest, "leave")
+    returns.send(DONE.pack(slot, sequence))
+    returns.send(DONE.pack(LEAVES, sequence) + DONE.pack(slot, sequence))
+    refused(writer, honest, "done.sequence")
     assert value_of(kept) == 5
 
 
-def test_a_flood(hostile: tuple[RingWriter, RingReader, socket.socket]) -> None:
-    """It ends with the first packet that is wrong; what it sends after that is never read."""
-    writer, honest, theirs = hostile
-    theirs.setblocking(False)
-    sent_packets = 0
+@pytest.mark.parametrize(
+    ("through", "field"), [("packets", "packet"), ("records", "done.sequence")]
+)
+def test_a_flood(hostile: Hostile, through: str, field: str) -> None:
+    """It ends with the first one that is wrong; what it sends after that is never read."""
+    writer, honest, theirs, returns = hostile
+    sock = theirs if through == "packets" else returns
+    sock.setblocking(False)
+    times = 0
     try:
-        while sent_packets < 10_000:
-            theirs.send(DONE.pack(b"D", 0, 1))
-            sent_packets += 1
+        while times < 10_000:
+            sock.send(DONE.pack(0, 1))
+            times += 1
     except BlockingIOError:
         pass
-    assert sent_packets > 100
-    refused(writer, honest, "done.sequence")
+    assert times > 100
+    refused(writer, honest, field)
 
 
-def test_descriptors_that_a_reader_sends(
-    hostile: tuple[RingWriter, RingReader, socket.socket],
-) -> None:
-    writer, honest, theirs = hostile
+def test_a_reader_that_closes_where_it_gives_frames_back(hostile: Hostile) -> None:
+    """And goes on to read: it would keep a slot for each frame."""
+    writer, honest, theirs, returns = hostile
+    for number in (1, 2):
+        sent(writer, number)
+        assert value_of(honest.read()) == number
+    slot, _, sequence = take(theirs)
+    returns.send(DONE.pack(slot, sequence))
+    returns.close()
+    assert served(writer, lambda: writer.departures)
+    (departure,) = writer.departures
+    counts = departure.statistics
+    assert (departure.reason, counts.done, counts.lost) == ("ended", 1, 1)
+    assert all(slot.free for slot in writer._pool.own)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_reader_gives_back_what_it_kept_when_it_left(hostile: Hostile, late: bool) -> None:
+    """All in one call, if the writer comes late."""
+    writer, honest, theirs, returns = hostile
+    frames = []
+    for number in range(3):
+        sent(writer, number)
+        assert value_of(honest.read()) == number
+        frames.append(take(theirs))
+    (first, _, one), (second, _, two), _ = frames
+    returns.send(DONE.pack(first, one))
+    returns.send(DONE.pack(LEAVES, two))
+    if not late:
+        writer.serve()
+        about = writer.statistics.readers[1]
+        assert (about.done, about.held, about.lost) == (1, 1, 1)
+    returns.send(DONE.pack(second, two))
+    assert served(writer, lambda: writer.departures)
+    (departure,) = writer.departures
+    counts = departure.statistics
+    assert (departure.reason, counts.done, counts.lost) == ("left", 2, 1)
+
+
+def test_descriptors_that_a_reader_sends(hostile: Hostile) -> None:
+    writer, honest, theirs, returns = hostile
     sent(writer, 1)
     slot, _, sequence = take(theirs)
     before = descriptors()
     with open("/dev/null") as null:  # noqa: PTH123 - its descriptor is sent
-        socket.send_fds(theirs, [DONE.pack(b"D", slot, sequence)], [null.fileno()] * 50)
+        socket.send_fds(returns, [DONE.pack(slot, sequence)], [null.fileno()] * 50)
     writer.serve()
     assert descriptors() == before
     assert value_of(honest.read()) == 1
@@ -154,11 +215,11 @@ def test_descriptors_that_a_reader_sends(
 @pytest.mark.parametrize(
     ("greeting", "field"),
     [
-        (GREETING.pack(b"J", b"SBRX", 1, 0), "greeting"),
-        (GREETING.pack(b"J", b"SBRG", 2, 0), "version"),
-        (GREETING.pack(b"J", b"SBRG", 1, 1000), "join.credits"),
-        (GREETING.pack(b"J", b"SBRG", 1, 0) + b"x", "greeting"),
-        (DONE.pack(b"D", 0, 1), "packet"),
+        (GREETING.pack(b"J", b"SBRX", VERSION, 0), "greeting"),
+        (GREETING.pack(b"J", b"SBRG", VERSION + 1, 0), "version"),
+        (GREETING.pack(b"J", b"SBRG", VERSION, 1000), "join.credits"),
+        (JOIN + b"x", "greeting"),
+        (DONE.pack(0, 1), "packet"),
         (b"x" * 5000, "packet"),
     ],
 )
@@ -169,6 +230,7 @@ def test_a_forged_greeting(greeting: bytes, field: str) -> None:
             writer.add(ours)
             theirs.send(greeting)
             refused(writer, honest, field)
+            assert theirs.recv(1000).startswith(b"R" + field.encode())
             assert theirs.recv(10) == b""
 
 
@@ -178,10 +240,10 @@ def test_a_greeting_with_descriptors() -> None:
         with theirs, open("/dev/null") as null:  # noqa: PTH123 - its descriptor is sent
             writer.add(ours)
             before = descriptors()
-            greeting = GREETING.pack(b"J", b"SBRG", 1, 0)
+            greeting = JOIN
             socket.send_fds(theirs, [greeting], [null.fileno()] * 3)
             assert served(writer, lambda: writer.departures)
-            assert descriptors() == before - 1  # its socket
+            assert descriptors() == before - 3  # its sockets
             (departure,) = writer.departures
             assert departure.error is not None
             assert departure.error.field == "descriptors"
@@ -290,5 +352,5 @@ def test_added_connections_are_sent_away_for_nobody(tmp_path: Any) -> None:
             sock = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
             sock.connect(address)
             writer.serve()
-        theirs.send(GREETING.pack(b"J", b"SBRG", 1, 0))
+        theirs.send(JOIN)
         assert served(writer, lambda: len(writer.statistics.readers) == 1)

@@ -6,29 +6,45 @@ from __future__ import annotations
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 
 import pytest
 
 from samebytes_ipc import EndOfStreamError, MessageError, RingReader, RingRefusedError
 
 from .both_ends import pair, value_of, wait
-from .ring_packets import DONE, FRAME, GREETING, META, NUMBER, descriptors, layout, memfd
+from .ring_packets import (
+    DONE,
+    FRAME,
+    GREETING,
+    JOIN,
+    META,
+    NUMBER,
+    VERSION,
+    WELCOME,
+    descriptors,
+    layout,
+    memfd,
+    pass_on,
+    welcome,
+)
+
+Victim = tuple[RingReader, socket.socket, socket.socket]
 
 
 @pytest.fixture
-def victim() -> Iterator[tuple[RingReader, socket.socket]]:
-    """A reader, and the socket of what it believes to be its writer."""
+def victim() -> Iterator[Victim]:
+    """A reader, and the sockets of what it believes to be its writer."""
     ours, theirs = pair()
     with theirs:
         theirs.settimeout(20)
-        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
-        before = descriptors()
-        with RingReader(ours, timeout=20) as reader:
-            assert theirs.recv(100) == GREETING.pack(b"J", b"SBRG", 1, 0)
-            yield reader, theirs
-        del before
+        with welcome(theirs) as returns, RingReader(ours, timeout=20) as reader:
+            assert theirs.recv(100) == JOIN
+            yield reader, theirs, returns
 
 
 def slot(theirs: socket.socket, fd: int, number: int = 0) -> None:
@@ -41,16 +57,16 @@ def frame(sequence: int = 1, *, slot: int = 0, layout: int = 0, flags: int = 0, 
     return FRAME.pack(b"F", slot, layout, sequence, flags, pts, *base)
 
 
-def test_an_honest_forger(victim: tuple[RingReader, socket.socket]) -> None:
+def test_an_honest_forger(victim: Victim) -> None:
     """What the tests below change one thing of."""
-    reader, theirs = victim
+    reader, theirs, returns = victim
     slot(theirs, memfd())
     theirs.send(NUMBER.pack(b"L", 0) + layout())
     theirs.send(frame(flags=3, pts=9, base=(1, 30)) + json.dumps(META).encode())
     got = reader.read()
     assert (got.pts, str(got.meta.time_base), value_of(got)) == (9, "1/30", 0)
     del got
-    assert theirs.recv(100) == DONE.pack(b"D", 0, 1)
+    assert returns.recv(100) == DONE.pack(0, 1)
     theirs.send(b"E")
     assert reader.read() is None
 
@@ -123,17 +139,17 @@ def with_descriptors(packet: bytes, *sizes: int) -> Callable[[socket.socket], ob
         (with_descriptors(b"E", 4096), "descriptors"),
         (lambda s: s.send(b"EE"), "end"),
         (lambda s: s.send(b"?"), "packet"),
-        (lambda s: s.send(GREETING.pack(b"W", b"SBRG", 1, 4)), "packet"),
-        (lambda s: s.send(DONE.pack(b"D", 0, 1)), "packet"),
+        (lambda s: s.send(WELCOME), "packet"),
+        (lambda s: s.send(DONE.pack(0, 1)), "packet"),
         (lambda s: s.send(b"L" + b"x" * 66_000), "packet"),
     ],
 )  # fmt: skip
 def test_a_forged_packet_of_a_writer(
-    victim: tuple[RingReader, socket.socket],
+    victim: Victim,
     packets: Callable[[socket.socket], object],
     field: str,
 ) -> None:
-    reader, theirs = victim
+    reader, theirs, _ = victim
     before = descriptors()
     packets(theirs)
     with pytest.raises(MessageError) as caught:
@@ -147,8 +163,8 @@ def test_a_forged_packet_of_a_writer(
     assert reader.read() is None
 
 
-def test_frames_that_come_again(victim: tuple[RingReader, socket.socket]) -> None:
-    reader, theirs = victim
+def test_frames_that_come_again(victim: Victim) -> None:
+    reader, theirs, _ = victim
     slot(theirs, memfd())
     theirs.send(NUMBER.pack(b"L", 0) + layout())
     for number in (5, 7, 7):
@@ -160,9 +176,9 @@ def test_frames_that_come_again(victim: tuple[RingReader, socket.socket]) -> Non
     assert [value_of(f) for f in got] == [0, 0]
 
 
-def test_more_frames_than_a_reader_may_have(victim: tuple[RingReader, socket.socket]) -> None:
+def test_more_frames_than_a_reader_may_have(victim: Victim) -> None:
     """One that keeps them all would have more than it can say when it leaves."""
-    reader, theirs = victim
+    reader, theirs, _ = victim
     slot(theirs, memfd())
     theirs.send(NUMBER.pack(b"L", 0) + layout())
     kept = []
@@ -175,10 +191,10 @@ def test_more_frames_than_a_reader_may_have(victim: tuple[RingReader, socket.soc
 
 
 def test_a_slot_that_is_replaced_while_a_frame_uses_it(
-    victim: tuple[RingReader, socket.socket],
+    victim: Victim,
 ) -> None:
     """The frame keeps the memory that it was checked with."""
-    reader, theirs = victim
+    reader, theirs, _ = victim
     slot(theirs, memfd())
     theirs.send(NUMBER.pack(b"L", 0) + layout())
     theirs.send(frame(1))
@@ -193,10 +209,10 @@ def test_a_slot_that_is_replaced_while_a_frame_uses_it(
 
 
 def test_a_slot_that_is_replaced_when_a_frame_of_it_was_prepared(
-    victim: tuple[RingReader, socket.socket],
+    victim: Victim,
 ) -> None:
     """The next frame lies in the new memory, and the old one is given up."""
-    reader, theirs = victim
+    reader, theirs, _ = victim
     theirs.send(NUMBER.pack(b"L", 0) + layout())
     open_before = descriptors()
     for sequence in range(1, 6):
@@ -214,9 +230,9 @@ def test_a_slot_that_is_replaced_when_a_frame_of_it_was_prepared(
 
 
 def test_a_layout_that_is_replaced_when_a_frame_of_it_was_prepared(
-    victim: tuple[RingReader, socket.socket],
+    victim: Victim,
 ) -> None:
-    reader, theirs = victim
+    reader, theirs, _ = victim
     number = memfd()
     os.pwrite(number, b"".join(bytes([row]) * 64 for row in range(64)), 0)
     slot(theirs, number)
@@ -232,9 +248,9 @@ def test_a_layout_that_is_replaced_when_a_frame_of_it_was_prepared(
         reader.read()
 
 
-def test_a_layout_that_is_replaced(victim: tuple[RingReader, socket.socket]) -> None:
+def test_a_layout_that_is_replaced(victim: Victim) -> None:
     """It is checked against each slot again."""
-    reader, theirs = victim
+    reader, theirs, _ = victim
     slot(theirs, memfd(1024))
     theirs.send(NUMBER.pack(b"L", 0) + layout())
     theirs.send(frame(1))
@@ -245,9 +261,9 @@ def test_a_layout_that_is_replaced(victim: tuple[RingReader, socket.socket]) -> 
         reader.read()
 
 
-def test_slots_cannot_be_cut_short(victim: tuple[RingReader, socket.socket]) -> None:
+def test_slots_cannot_be_cut_short(victim: Victim) -> None:
     """Reading past the end of a file ends a process with SIGBUS."""
-    reader, theirs = victim
+    reader, theirs, _ = victim
     number = memfd()
     slot(theirs, os.dup(number))
     theirs.send(NUMBER.pack(b"L", 0) + layout())
@@ -263,10 +279,10 @@ def test_slots_cannot_be_cut_short(victim: tuple[RingReader, socket.socket]) -> 
 @pytest.mark.parametrize(
     ("welcome", "error"),
     [
-        (GREETING.pack(b"W", b"SBRX", 1, 4), MessageError),
-        (GREETING.pack(b"W", b"SBRG", 2, 4), MessageError),
-        (GREETING.pack(b"W", b"SBRG", 1, 0), MessageError),
-        (GREETING.pack(b"W", b"SBRG", 1, 4) + b"x", MessageError),
+        (GREETING.pack(b"W", b"SBRX", VERSION, 4), MessageError),
+        (GREETING.pack(b"W", b"SBRG", VERSION + 1, 4), MessageError),
+        (GREETING.pack(b"W", b"SBRG", VERSION, 0), MessageError),
+        (WELCOME + b"x", MessageError),
         (b"F" * 40, MessageError),
         (b"R\xff\xfe" + b"no" * 2000, RingRefusedError),
     ],
@@ -280,6 +296,82 @@ def test_a_forged_welcome(welcome: bytes, error: type[Exception]) -> None:
             RingReader(ours, timeout=20)
         assert len(str(caught.value)) < 2500
     assert descriptors() == before
+
+
+def _streams(stack: ExitStack, kind: socket.SocketKind = socket.SOCK_STREAM) -> list[int]:
+    return [stack.enter_context(end).fileno() for end in socket.socketpair(type=kind)]
+
+
+def _of_another_process(stack: ExitStack) -> list[int]:
+    """A connection to a service: it would take this reader for who writes there."""
+    code = (
+        "import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen();"
+        "print(flush=True); sys.stdin.read()"
+    )
+    name = f"\0ring-{os.getpid()}"
+    service = stack.enter_context(
+        subprocess.Popen(
+            [sys.executable, "-c", code.replace("sys.argv[1]", repr(name))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )
+    )  # fmt: skip
+    assert service.stdout is not None
+    service.stdout.readline()
+    sock = stack.enter_context(socket.socket(socket.AF_UNIX))
+    sock.connect(name)
+    return [sock.fileno()]
+
+
+@pytest.mark.parametrize(
+    "passed",
+    [
+        lambda stack: [],
+        _streams,
+        lambda stack: _streams(stack, socket.SOCK_SEQPACKET)[:1],
+        lambda stack: [stack.enter_context(socket.socket()).fileno()],
+        lambda stack: [stack.enter_context(socket.socket(socket.AF_UNIX)).fileno()],
+        lambda stack: [os.open("/dev/null", os.O_RDWR)],
+        _of_another_process,
+    ],
+)
+def test_a_welcome_with_other_descriptors(passed: Callable[[ExitStack], list[int]]) -> None:
+    """What frames are given back through is one stream that the writer has made."""
+    with ExitStack() as stack:
+        numbers = passed(stack)
+        ours, theirs = pair()
+        stack.enter_context(theirs)
+        before = descriptors()
+        pass_on(theirs, WELCOME, numbers)
+        with pytest.raises(MessageError) as caught:
+            RingReader(ours, timeout=20)
+        assert caught.value.field == "welcome.returns"
+        del caught
+        assert descriptors() == before - 1  # its socket
+
+
+@pytest.mark.parametrize("does", ["closes it", "does not read it"])
+def test_a_writer_that_takes_nothing_back(victim: Victim, does: str) -> None:
+    """It stops nobody who drops a frame, though it has let what its reader has wait for room."""
+    reader, theirs, returns = victim
+    number = reader._connection.returns.fileno()  # type: ignore[union-attr]
+    os.set_blocking(number, True)
+    if does == "closes it":
+        returns.close()
+    else:
+        with suppress(BlockingIOError), socket.socket(fileno=os.dup(number)) as full:
+            while True:
+                full.send(b"x" * 1000, socket.MSG_DONTWAIT)
+    slot(theirs, memfd())
+    theirs.send(NUMBER.pack(b"L", 0) + layout())
+    for sequence in (1, 2):
+        theirs.send(frame(sequence))
+        assert value_of(reader.read()) == 0
+    assert reader.statistics.held == 0
+    if does == "does not read it":
+        while len(returns.recv(1 << 20)) == 1 << 20:
+            pass
+    theirs.send(b"E")
+    assert reader.read() is None
 
 
 def test_a_writer_that_says_nothing() -> None:

@@ -7,6 +7,7 @@ happen first, and then does what it did.
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -26,7 +27,7 @@ from samebytes.errors import BusyError, ClosedError
 from samebytes_ipc import RingReader, RingRefusedError, RingTimeoutError, RingWriter
 from samebytes_ipc._ring import connection, remote_reader
 from samebytes_ipc._ring import reader as reader_module
-from samebytes_ipc._ring.packets import pack_done, pack_frame, pack_leave, unpack_done
+from samebytes_ipc._ring.packets import pack_done, pack_frame, pack_leave, unpack_records
 from samebytes_ipc._ring.sending import Sender
 from samebytes_ipc._ring.server import Server
 from samebytes_ipc._ring.slots import Slot
@@ -43,6 +44,7 @@ from .both_ends import (
     value_of,
     wait_until,
 )
+from .ring_packets import JOIN
 
 
 @contextmanager
@@ -93,15 +95,15 @@ def test_what_comes_back_while_the_writer_asks_for_the_end(
             sent(writer, 1)
             assert process.stdout is not None
             keeper = int(process.stdout.readline())
-            take_packets = remote_reader.RemoteReader.take_packets
+            take = remote_reader.RemoteReader.take
 
-            def end_after(self: remote_reader.RemoteReader, welcome: Any) -> bool:
+            def end_after(self: remote_reader.RemoteReader, *arguments: Any) -> bool:
                 monkeypatch.undo()
-                stays = take_packets(self, welcome)
+                stays = take(self, *arguments)
                 process.communicate("go on\n", 60)
                 return stays
 
-            monkeypatch.setattr(remote_reader.RemoteReader, "take_packets", end_after)
+            monkeypatch.setattr(remote_reader.RemoteReader, "take", end_after)
             try:
                 writer._server._look_at(writer._server.readers[0])
                 assert served(writer, lambda: writer.departures)
@@ -165,13 +167,14 @@ def test_a_reader_that_is_closed_while_a_frame_is_dropped(
 def test_more_is_given_back_than_the_socket_takes() -> None:
     """The rest goes when there is room, while read() waits for the next frame."""
     ours, theirs = pair()
-    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
     with RingWriter(format="GRAY8", width=64, height=16, slots=64, timeout=20) as writer:
         writer.add(ours)
         made: list[RingReader] = []
         with elsewhere(lambda: made.append(RingReader(theirs, timeout=20))):
             assert served(writer, lambda: writer.statistics.readers)
         (reader,) = made
+        assert reader._connection is not None
+        reader._connection.returns.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
         for number in range(40):
             sent(writer, number)
         frames = [reader.read() for _ in range(40)]
@@ -238,7 +241,7 @@ def test_a_finalizer_serves_while_a_frame_is_sent() -> None:
         assert [r.done for r in writer.statistics.readers] == [10, 10]
 
 
-@pytest.mark.parametrize("name", ["unpack_join", "sender", "unpack_done", "unpack_leave"])
+@pytest.mark.parametrize("name", ["unpack_join", "sender", "unpack_records"])
 def test_a_finalizer_serves_while_readers_are_served(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,9 +281,9 @@ def test_a_finalizer_closes_a_ring_that_serves(monkeypatch: pytest.MonkeyPatch) 
         def closes(*arguments: Any) -> Any:
             monkeypatch.undo()
             writer.close()
-            return unpack_done(*arguments)
+            return unpack_records(*arguments)
 
-        monkeypatch.setattr(remote_reader, "unpack_done", closes)
+        monkeypatch.setattr(remote_reader, "unpack_records", closes)
         assert value_of(reader.read()) == 1
         writer.serve()
         with pytest.raises(ClosedError):
@@ -390,7 +393,7 @@ def test_a_reader_that_takes_nothing_more_from_its_socket() -> None:
         ours, theirs = pair()
         with theirs:
             writer.add(ours)
-            theirs.send(b"JSBRG\1\0\0\0")
+            theirs.send(JOIN)
             assert served(writer, lambda: len(writer.statistics.readers) == 2)
             theirs.shutdown(socket.SHUT_RD)
             for number in range(6):
@@ -513,3 +516,31 @@ def test_a_writer_without_descriptors_does_not_spin(
         with elsewhere(writer.wait_for_readers):
             reader = RingReader(address)
         reader.close()
+
+
+def test_a_reader_for_which_no_descriptor_is_left_comes_again(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was accepted, and what it would give frames back through cannot be made."""
+    turns, serve = list[Server](), Server.serve
+
+    def counted(self: Server) -> None:
+        turns.append(self)
+        serve(self)
+
+    def fails(*_: Any) -> Any:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(Server, "serve", counted)
+    readers = list[RingReader]()
+    with RingWriter(address, shape=(4,), slots=2) as writer:
+        with elsewhere(lambda: readers.append(RingReader(address, timeout=20))):
+            with monkeypatch.context() as here:
+                here.setattr(socket, "socketpair", fails)
+                with pytest.raises(RingTimeoutError):
+                    writer.wait_for_readers(timeout=0.5)
+            assert len(turns) < 50
+            writer.wait_for_readers(timeout=20)
+        assert not writer.departures
+        for reader in readers:
+            reader.close()

@@ -22,9 +22,8 @@ import pytest
 import samebytes as sb
 from samebytes.errors import BusyError, ClosedError
 from samebytes_ipc import RingTimeoutError, RingWriter
-from samebytes_ipc._ring import connection, uses
+from samebytes_ipc._ring import connection, remote_reader, uses
 from samebytes_ipc._ring.received_frames import Received
-from samebytes_ipc._ring.remote_reader import RemoteReader
 from samebytes_ipc._ring.slots import User
 from samebytes_ipc._ring.uses import Use
 
@@ -323,7 +322,7 @@ def test_what_an_interrupted_writer_leaves_makes_it_readable(
             raise Stop
 
         with monkeypatch.context() as here:
-            here.setattr(RemoteReader, "_return", struck)
+            here.setattr(remote_reader, "unpack_records", struck)
             with pytest.raises(Stop):
                 writer.serve(20)
         assert select.select([writer.fileno()], [], [], 20)[0]

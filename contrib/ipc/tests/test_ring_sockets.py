@@ -24,7 +24,7 @@ from samebytes_ipc import (
 )
 
 from .both_ends import join, pair, ring, sent, served, value_of, writer_at
-from .ring_packets import FRAME, GREETING, META, NUMBER, layout, memfd
+from .ring_packets import FRAME, META, NUMBER, layout, memfd, welcome
 
 forks = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
@@ -92,6 +92,14 @@ class Full(socket.socket):
             raise OSError(self.code, os.strerror(self.code))
 
 
+def full_returns(reader: RingReader) -> Full:
+    """Where a reader gives frames back, as such a socket."""
+    connection = reader._connection
+    assert connection is not None
+    connection.returns = full = Full(fileno=connection.returns.detach())
+    return full
+
+
 NO_ROOM = (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.ETOOMANYREFS)
 
 
@@ -109,15 +117,32 @@ def test_a_packet_for_which_there_is_no_room_is_sent_later(code: int) -> None:
             writer.serve()
             frame = reader.read()
             assert value_of(frame) == 5
-            ours.code = code  # what gives the slot back
+            returns = full_returns(reader)
+            returns.code = code
             del frame
             writer.serve()
             with pytest.raises(RingTimeoutError):
                 writer.wait_until_read(0)
-            ours.code = 0
+            returns.code = 0
             with pytest.raises(RingTimeoutError):
                 reader.read(0)
             writer.wait_until_read()
+
+
+@pytest.mark.parametrize("code", NO_ROOM)
+def test_a_reader_for_whose_leave_there_is_no_room_says_it_later(code: int) -> None:
+    with ring(slots=2) as (writer, reader):
+        sent(writer, 5)
+        kept = reader.read()
+        returns = full_returns(reader)
+        returns.code = code
+        reader.close()
+        writer.serve()
+        assert not writer.departures
+        returns.code = 0
+        del kept
+        assert served(writer, lambda: writer.departures)
+        assert writer.departures[0].reason == "left"
 
 
 def test_a_peer_that_is_gone_is_not_waited_for() -> None:
@@ -147,15 +172,13 @@ FIRST = FRAME.pack(b"F", 0, 0, 1, 0, 0, 0, 0)
 
 def test_more_descriptors_than_a_packet_may_have() -> None:
     ours, theirs = pair()
-    with theirs:
-        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
-        with RingReader(ours, timeout=20) as reader:
-            hand(theirs, NUMBER.pack(b"S", 0))
-            theirs.send(NUMBER.pack(b"L", 0) + layout())
-            hand(theirs, FIRST + json.dumps(META).encode(), 65)
-            with pytest.raises(MessageError, match="received more than") as caught:
-                reader.read()
-            assert caught.value.field == "descriptors"
+    with theirs, welcome(theirs), RingReader(ours, timeout=20) as reader:
+        hand(theirs, NUMBER.pack(b"S", 0))
+        theirs.send(NUMBER.pack(b"L", 0) + layout())
+        hand(theirs, FIRST + json.dumps(META).encode(), 65)
+        with pytest.raises(MessageError, match="received more than") as caught:
+            reader.read()
+        assert caught.value.field == "descriptors"
 
 
 def test_a_slot_for_which_no_descriptor_is_left_is_taken_later(
@@ -177,14 +200,12 @@ def test_a_slot_for_which_no_descriptor_is_left_is_taken_later(
 
 def test_memory_of_results_is_sealed_too() -> None:
     ours, theirs = pair()
-    with theirs:
-        theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
-        with RingReader(ours, timeout=20) as reader:
-            hand(theirs, NUMBER.pack(b"S", 0))
-            theirs.send(NUMBER.pack(b"L", 0) + layout())
-            hand(theirs, FIRST + json.dumps(META).encode(), seals=0)
-            with pytest.raises(MessageError, match="can still cut short"):
-                reader.read()
+    with theirs, welcome(theirs), RingReader(ours, timeout=20) as reader:
+        hand(theirs, NUMBER.pack(b"S", 0))
+        theirs.send(NUMBER.pack(b"L", 0) + layout())
+        hand(theirs, FIRST + json.dumps(META).encode(), seals=0)
+        with pytest.raises(MessageError, match="can still cut short"):
+            reader.read()
 
 
 class Late(socket.socket):
@@ -210,11 +231,12 @@ def test_what_a_writer_sent_before_its_end_is_read() -> None:
         try:
             ours.close()
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            theirs.send(GREETING.pack(b"W", b"SBRG", 1, 4))
+            returns = welcome(theirs)
             os.read(reading, 1)
             hand(theirs, NUMBER.pack(b"S", 0))
             theirs.send(NUMBER.pack(b"L", 0) + layout())
             theirs.send(FIRST)
+            returns.close()
             os._exit(0)
         finally:
             os._exit(99)

@@ -74,7 +74,7 @@ class ArraySlots:
                 calls.busy = False
         with calls, calls.lock:
             calls.check()
-            calls.alone(calls.server.serve)
+            calls.alone(calls.server.take_back)
             return calls.alone(self._look)
 
     def _look(self) -> Any:

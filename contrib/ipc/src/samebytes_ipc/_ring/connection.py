@@ -12,7 +12,7 @@ from samebytes import Fd
 from samebytes.plugins import deferred, in_forked_child
 
 from .._errors import EndOfStreamError, MessageError, RingRefusedError
-from .._sockets.peers import finds_no_room, has_ended, pidfd_of, send_packet
+from .._sockets.peers import AT_ONCE, finds_no_room, has_ended, pidfd_of, stream_of
 from .._wire.message import shown
 from .inbox import Inbox
 from .packets import (
@@ -34,6 +34,7 @@ class Connection:
 
     Attributes:
         sock: the socket.
+        returns: the one through which frames go back; the same before the writer has passed it.
         inbox: what the writer sends.
         received: its slots and layouts.
         credits: how many frames the writer lets this reader have at a time.
@@ -51,11 +52,11 @@ class Connection:
     """
 
     __slots__ = ("_left", "_pidfd", "_process", "_sending", "alarmed", "credits", "ended",
-                 "inbox", "packet_came", "polls", "received", "sequence", "sock", "unsent",
-                 "uses")  # fmt: skip
+                 "inbox", "packet_came", "polls", "received", "returns", "sequence", "sock",
+                 "unsent", "uses")  # fmt: skip
 
     def __init__(self, sock: socket.socket, mapped: bool) -> None:
-        self.sock = sock
+        self.sock = self.returns = sock
         self.inbox = Inbox(sock)
         self.received = Received(mapped)
         self.credits = 0
@@ -96,9 +97,11 @@ class Connection:
         packet = self.inbox.packet(nbytes)
         if packet[0] == REFUSED:
             raise RingRefusedError(f"the writer says: {unpack_refused(packet)!r}")
-        if packet[0] != WELCOME or self.inbox.fds:
+        if packet[0] != WELCOME:
             raise MessageError("packet", f"{shown(packet)} does not begin a ring")
         self.credits = unpack_welcome(packet)
+        with deferred():
+            self.returns = stream_of(self.inbox.fds, self.inbox.sender, "welcome.returns")
         self._watch(self.inbox.sender)
         self.inbox.take()
         return True
@@ -136,7 +139,7 @@ class Connection:
         return bool(waiting.poll(0))
 
     def poll_for(self, wake: Fd, room: bool) -> select.poll:
-        """Return what waits for a packet, the end of the writer, `wake`, or room to send.
+        """Return what waits for a packet, the end of the writer, `wake`, or room to give back.
 
         Args:
             wake: what else to wait for.
@@ -153,7 +156,9 @@ class Connection:
             if known[0] is wake and known[1] is room:
                 return known[2]
         waiting = select.poll()
-        waiting.register(self.sock.fileno(), select.POLLIN | (select.POLLOUT if room else 0))
+        waiting.register(self.sock.fileno(), select.POLLIN)
+        if room:
+            waiting.register(self.returns.fileno(), select.POLLOUT)
         waiting.register(wake.fileno(), select.POLLIN)
         if self._pidfd is not None:
             waiting.register(self._pidfd.fileno(), select.POLLIN)
@@ -182,13 +187,13 @@ class Connection:
         """Send all; False if there is no room.
 
         An exception of a signal handler may lose what is being sent. The writer has that frame's
-        slot back when this reader leaves, and says which frames it keeps.
+        slot back when the socket is closed.
         """
         while self.unsent:
             use = self.unsent.popleft()
             del self.uses[use.sequence]
             try:
-                self.sock.send(pack_done(use.slot, use.sequence))
+                self.returns.send(pack_done(use.slot, use.sequence), AT_ONCE)
             except OSError as error:
                 if finds_no_room(error):
                     self.uses[use.sequence] = use
@@ -198,9 +203,10 @@ class Connection:
         if self.ended and not self._left:
             with deferred():
                 try:
-                    self._left = send_packet(self.sock, pack_leave(list(self.uses)))
-                except OSError:
+                    self.returns.send(pack_leave(self.sequence), AT_ONCE)
                     self._left = True
+                except OSError as error:
+                    self._left = not finds_no_room(error)
             if not self._left:
                 return False
         if self._left and not self.held:
@@ -215,6 +221,7 @@ class Connection:
     def close(self) -> None:
         """Close the descriptors: whatever is used here, the writer takes back."""
         self.sock.close()
+        self.returns.close()
         self.inbox.clear()
         self.polls.clear()
         _open.discard(self)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from samebytes.plugins import counted
 
@@ -13,17 +15,17 @@ from .._errors import MessageError
 from .._wire.message import MAX_BODY, shown
 
 __all__ = [
-    "DONE",
     "END",
     "FRAME",
     "JOIN",
     "LATE",
     "LAYOUT",
-    "LEAVE",
+    "LEAVES",
     "MAX_LAYOUTS",
     "MAX_PACKET",
     "MAX_SLOTS",
     "MOST_FROM_READER",
+    "MOST_RECORDS",
     "REFUSED",
     "SLOT",
     "WELCOME",
@@ -35,23 +37,22 @@ __all__ = [
     "pack_refused",
     "pack_slot",
     "pack_welcome",
-    "unpack_done",
     "unpack_frame",
     "unpack_join",
     "unpack_layout",
-    "unpack_leave",
+    "unpack_records",
     "unpack_refused",
     "unpack_slot",
     "unpack_welcome",
 ]
 
-VERSION = 1
+VERSION = 2
 _MAGIC = b"SBRG"
 
 # From the writer.
 WELCOME, REFUSED, SLOT, LAYOUT, FRAME, END, LATE = b"WRSLFET"
 # From a reader.
-JOIN, DONE, LEAVE = b"JDX"
+(JOIN,) = b"J"
 
 MAX_SLOTS = 128
 """Own slots and those of others' memory together."""
@@ -62,11 +63,14 @@ _GREETING = struct.Struct("<c4sHH")
 _NUMBER = struct.Struct("<cH")
 _FRAME = struct.Struct("<cHHQBqII")
 _FRAME_SIZE = _FRAME.size
-_DONE = struct.Struct("<cHQ")
-_SEQUENCE = struct.Struct("<Q")
+_RECORD = struct.Struct("<HQ")
 _MAX_REASON = 400
-MOST_FROM_READER = _NUMBER.size + MAX_SLOTS * _SEQUENCE.size
+MOST_FROM_READER = _GREETING.size
 """The longest packet that a reader sends."""
+MOST_RECORDS = (MAX_SLOTS + 1) * _RECORD.size
+"""The bytes of all records that a reader can have written and the writer not read."""
+LEAVES = 0xFFFF
+"""In a record, in place of a slot: the reader wants no more frames."""
 
 _HAS_PTS = 1
 _HAS_TIME_BASE = 2
@@ -219,41 +223,22 @@ def unpack_frame(
     return slot, layout, sequence, pts if flags & _HAS_PTS else None, base, body
 
 
-pack_done = partial(_DONE.pack, b"D")
-"""pack_done(slot, sequence): a reader is done with a frame."""
+pack_done = _RECORD.pack
+"""pack_done(slot, sequence): the record that a reader is done with a frame."""
+
+pack_leave = partial(_RECORD.pack, LEAVES)
+"""pack_leave(sequence): that it leaves, and that this is the last frame that it has read."""
 
 
-def unpack_done(packet: bytes) -> tuple[int, int]:
-    """Return the slot that a reader gives back, and the sequence number of its frame.
-
-    Raises:
-        MessageError: the packet is longer or shorter.
-    """
-    if len(packet) != _DONE.size:
-        _exactly(packet, _DONE.size, "done")
-    _, slot, sequence = _DONE.unpack(packet)
-    return slot, sequence
-
-
-def pack_leave(sequences: list[int]) -> bytes:
-    """A reader wants no more frames; those of these numbers it still has."""
-    numbers = b"".join(map(_SEQUENCE.pack, sequences))
-    return _NUMBER.pack(b"X", len(sequences)) + numbers
-
-
-def unpack_leave(packet: bytes) -> list[int]:
-    """The numbers of the frames that a leaving reader still has.
+def unpack_records(records: bytes) -> Iterator[tuple[Any, ...]]:
+    """Return the slot, or LEAVES, and the sequence of each record of a reader.
 
     Raises:
-        MessageError: it is longer or shorter than it says.
+        MessageError: the last one is not whole.
     """
-    count = _number(packet, packet[: _NUMBER.size], "leave", MAX_SLOTS + 1)
-    numbers = packet[_NUMBER.size :]
-    if len(numbers) != count * _SEQUENCE.size:
-        raise MessageError(
-            "leave", f"announces {counted(count, 'frame')}, and has {counted(len(numbers), 'byte')}"
-        )
-    return [number for (number,) in _SEQUENCE.iter_unpack(numbers)]
+    if len(records) % _RECORD.size:
+        raise MessageError("record", f"has {len(records) % _RECORD.size} of {_RECORD.size} bytes")
+    return _RECORD.iter_unpack(records)
 
 
 _last: tuple[tuple[int, int], Fraction] = ((0, 1), Fraction(0))
@@ -275,7 +260,7 @@ def _greeting(packet: bytes, kind: int) -> int:
     if version != VERSION:
         raise MessageError(
             "version",
-            f"{version}, but this samebytes-dma supports {VERSION}: use one release on both ends",
+            f"{version}, but this samebytes-ipc supports {VERSION}: use one release on both ends",
         )
     return int(number)
 

@@ -7,7 +7,7 @@ import errno
 import socket
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import call
 from typing import TYPE_CHECKING, Any
@@ -29,19 +29,18 @@ from .._sockets.transport import CLOEXEC, CONTROL_TRUNCATED, Received, sender_in
 from .._wire.message import shown
 from .counts import ReaderStatistics
 from .packets import (
-    DONE,
     END,
     JOIN,
     LATE,
-    LEAVE,
+    LEAVES,
     MAX_LAYOUTS,
     MAX_SLOTS,
     MOST_FROM_READER,
+    MOST_RECORDS,
     pack_slot,
     pack_welcome,
-    unpack_done,
     unpack_join,
-    unpack_leave,
+    unpack_records,
 )
 
 if TYPE_CHECKING:
@@ -49,15 +48,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteReader"]
 
-_MOST_AT_ONCE = 16
-"""Packets that are received together: whoever sends without end does not fill the memory."""
-
 
 class RemoteReader:
     """One connection.
 
     Attributes:
         sock: its socket.
+        returns: the socket through which it gives frames back.
         process: the number of its process, once it has joined; 0 where the kernel does not say.
         pidfd: of that process.
         joined: it has sent its greeting.
@@ -68,19 +65,23 @@ class RemoteReader:
         held: those that it was sent and has not given back, by sequence.
         full: its socket had no room for the frame that comes next.
         room_awaited: the ring waits for that room.
-        packets: what was received, until what it says is done. While there is any, its socket need
-            not be readable.
+        packets, records: what came through each, until what it says is done. While there is any,
+            the socket need not be readable.
     """
 
     __slots__ = (
         "_credits",
         "_done",
         "_dropped",
+        "_last_read",
         "_layouts",
         "_lost",
+        "_other_end",
         "_receive",
+        "_receive_records",
         "_send_packet",
         "_slots",
+        "_unpacked",
         "finished",
         "full",
         "held",
@@ -90,6 +91,8 @@ class RemoteReader:
         "pending",
         "pidfd",
         "process",
+        "records",
+        "returns",
         "room_awaited",
         "since",
         "sock",
@@ -109,7 +112,14 @@ class RemoteReader:
         self._slots = [-1] * MAX_SLOTS
         self._layouts = [-1] * MAX_LAYOUTS
         self._done = self._dropped = self._lost = 0
+        self._last_read: int | None = None  # of one that leaves
         self.packets: list[Any] = []
+        self.records: list[bytes] = []
+        self._unpacked: Iterator[tuple[Any, ...]] | None = None  # of the first of them
+        # A stream, of which many records are read by one call. The reader gets the other end.
+        self.returns, self._other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.returns.setblocking(False)
+        self._receive_records = [partial(self.returns.recv, MOST_RECORDS)]
         self._send_packet = sock.send
         # Room for credentials alone: the kernel closes descriptors that come along.
         space = socket.CMSG_SPACE(CREDENTIALS_SIZE)
@@ -117,14 +127,20 @@ class RemoteReader:
             partial(sock.recvmsg, MOST_FROM_READER + 1, space, CLOEXEC)
         ]
 
-    def take_packets(self, welcome: Callable[[RemoteReader], int]) -> bool:
-        """Act on what the reader has sent.
+    @property
+    def unfinished(self) -> bool:
+        """True if something was received that was not acted on."""
+        return bool(self.packets or self.records)
 
-        A packet leaves `packets` with the last step of what it says. Where the exception of a
-        signal handler comes before that, the next call goes on with it.
+    def take(self, welcome: Callable[[RemoteReader], int], events: Sequence[int] | None) -> bool:
+        """Act on what the reader has sent and given back.
+
+        A packet or record leaves its list with the last step of what it says. Where the exception
+        of a signal handler comes before that, the next call goes on with it.
 
         Args:
             welcome: called when it joins; how many frames it may have at a time.
+            events: the descriptors that are readable; None where that is not known.
 
         Returns:
             False at the end: it has closed its socket, or has left and has nothing any more.
@@ -132,7 +148,14 @@ class RemoteReader:
         Raises:
             MessageError: it sent something that it must not.
         """
-        more = True
+        stays = True
+        if events is None or self.sock.fileno() in events:
+            stays = self._take_packets(welcome)
+        # Then: what it wrote before it closed the socket is all there.
+        return self._take_records() and stays and not (self.leaving and not self.held)
+
+    def _take_packets(self, welcome: Callable[[RemoteReader], int]) -> bool:
+        """Act on its packets. False at the end of its socket."""
         while True:
             while self.packets:
                 packet = self.packets[0]
@@ -140,18 +163,17 @@ class RemoteReader:
                     packet = self._greeting(packet)
                 if not packet:
                     return False
-                if packet[0] == DONE and self.joined:
-                    self._return(packet)
-                else:
-                    self._take(packet, welcome)
-            if not more:
-                return not (self.leaving and not self.held)
+                if self.joined or packet[0] != JOIN:
+                    raise MessageError(
+                        "packet", f"{shown(packet)} is not a packet that can come now"
+                    )
+                self._join(unpack_join(packet), welcome)
             try:
                 # Without an instruction of Python between the socket and the list, which has what
                 # came before an error.
                 self.packets.extend(map(call, self._receive))
             except BlockingIOError:
-                more = False
+                return True
             except ConnectionResetError:
                 continue  # once, where the reader had not read all; its packets are there still
             except OSError:
@@ -163,15 +185,6 @@ class RemoteReader:
         self.process = sender_in(received[1])
         return bytes(received[0])
 
-    def _take(self, packet: bytes, welcome: Callable[[RemoteReader], int]) -> None:
-        kind = packet[0]
-        if kind == LEAVE and self.joined and not self.leaving:
-            self._leave(unpack_leave(packet))
-        elif kind == JOIN and not self.joined:
-            self._join(unpack_join(packet), welcome)
-        else:
-            raise MessageError("packet", f"{shown(packet)} is not a packet that can come now")
-
     def _join(self, wanted: int, welcome: Callable[[RemoteReader], int]) -> None:
         if wanted > MAX_SLOTS:
             raise MessageError("join.credits", f"must be at most {MAX_SLOTS}, not {wanted}")
@@ -179,44 +192,68 @@ class RemoteReader:
             self.pidfd = pidfd_of(self.process)
         offered = welcome(self)
         self._credits = min(wanted or MAX_SLOTS, MAX_SLOTS)
-        greet(self.sock, pack_welcome(min(offered, self._credits)), self._welcomed)
+        packet = pack_welcome(min(offered, self._credits))
+        greet(self.sock, packet, [self._other_end.fileno()], self._welcomed)
 
     def _welcomed(self) -> None:
         self.joined = True
         # recv() has no buffer for descriptors, so the kernel closes any that are sent.
-        self._receive = [partial(self.sock.recv, MOST_FROM_READER + 1)] * _MOST_AT_ONCE
+        self._receive = [partial(self.sock.recv, MOST_FROM_READER + 1)]
+        self._other_end.close()
         del self.packets[0]
         # Nobody asks who sent what comes now, and credentials take time with each packet.
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
-    def _return(self, packet: bytes) -> None:
-        slot, sequence = unpack_done(packet)
-        delivery = self.held.get(sequence)
-        if delivery is None:
-            raise MessageError("done.sequence", f"{sequence} is not a frame that the reader has")
-        if delivery.slot.number != slot:
-            raise MessageError(
-                "done.slot", f"{slot}, but frame {sequence} is in slot {delivery.slot.number}"
-            )
-        # No call is made here: a signal handler's exception comes after those.
-        del self.held[sequence]
-        del self.packets[0]
-        self._done += 1
-        delivery.awaited -= 1
-        delivery.slot.awaited -= 1
-        if not delivery.awaited and delivery.holds is not None:
-            delivery.free()
+    def _take_records(self) -> bool:
+        """Act on what it has given back. False at the end of that socket."""
+        try:
+            # As in _take_packets(). All that a reader can have written comes at once.
+            self.records.extend(map(call, self._receive_records))
+        except OSError:
+            if not self.records:  # nothing has come
+                return True
+        held = self.held
+        while self.records:
+            if not self.records[0]:
+                return False
+            if self._unpacked is None:
+                self._unpacked = unpack_records(self.records[0])
+            # Up to free() no call is made: a signal handler's exception comes after all of it.
+            for given, sequence in self._unpacked:
+                if given == LEAVES:
+                    if self._last_read is not None:
+                        raise MessageError("leave", "comes twice")
+                    self._last_read = sequence
+                    continue
+                try:
+                    delivery = held[sequence]
+                except KeyError:
+                    raise MessageError(
+                        "done.sequence", f"{sequence} is not a frame that the reader has"
+                    ) from None
+                slot = delivery.slot
+                if slot.number != given:
+                    raise MessageError(
+                        "done.slot", f"{given}, but frame {sequence} is in slot {slot.number}"
+                    )
+                del held[sequence]
+                self._done += 1
+                delivery.awaited -= 1
+                slot.awaited -= 1
+                if delivery.holds is not None and not delivery.awaited:
+                    delivery.free()
+            if self._last_read is not None and not self.leaving:
+                self._leave(self._last_read)
+            self._unpacked = None
+            del self.records[0]
+        return True
 
-    def _leave(self, kept: list[int]) -> None:
-        """It wants no more, and still has some frames."""
-        for sequence in kept:
-            if sequence not in self.held:
-                raise MessageError("leave", f"{sequence} is not a frame that the reader has")
+    def _leave(self, last_read: int) -> None:
+        """It wants no more, and may still have frames up to the last one that it has read."""
         with deferred():
-            self._lose([s for s in self.held if s not in kept])
+            self._lose([sequence for sequence in self.held if sequence > last_read])
             self._forget_pending()
             self.leaving = True
-            del self.packets[0]
 
     def send(self, most: int, may_have: Callable[[Delivery], bool]) -> None:
         """Send what waits, as far as there is room and the reader has fewer than `most` frames.
@@ -337,7 +374,8 @@ class RemoteReader:
 
     def close(self) -> None:
         """Close the descriptors, and nothing else."""
-        self.sock.close()
+        for sock in (self.sock, self.returns, self._other_end):
+            sock.close()
         if self.pidfd is not None:
             self.pidfd.close()
 

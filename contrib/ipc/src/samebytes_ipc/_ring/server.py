@@ -89,7 +89,7 @@ class Server:
         self._joined: list[RemoteReader] = []
         self._most = 1
         self._by_number: dict[int, RemoteReader] = {}
-        # Their sockets.
+        # Through which they give frames back.
         self._expected: set[int] = set()
         # Somebody may have joined or left since _count().
         self._uncounted = False
@@ -118,7 +118,7 @@ class Server:
     def poll(self, seconds: float) -> None:
         """Wait until there is something to do."""
         readers = list(self._readers)
-        if any(r.packets for r in readers):
+        if any(r.unfinished for r in readers):
             return
         if any(r.pending and len(r.held) < self._most for r in readers):
             seconds = min(seconds, _BLOCKED_SECONDS)
@@ -155,16 +155,8 @@ class Server:
 
         Where the exception of a signal handler ends it, the next call does the rest.
         """
-        try:
-            self._serve()
-        except BaseException:
-            if any(each.packets for each in self._readers):
-                self.wake()  # for a loop that waits for fileno()
-            raise
-
-    def _serve(self) -> None:
         for each in self._readers.copy():
-            if each.packets:
+            if each.unfinished:
                 self._look_at(each)
         if self._full_until is not None and time.monotonic() >= self._full_until:
             self._listen(True)
@@ -183,6 +175,11 @@ class Server:
             elif not each.joined and each.since < time.monotonic() - _UNJOINED_SECONDS:
                 self._depart(each, "did not join")
         self.behind = any(each.pending for each in self._readers)
+
+    def take_back(self) -> None:
+        """Take what readers have given back. It costs less than to serve, which does the rest."""
+        for reader in self.joined():
+            self._look_at(reader, (reader.returns.fileno(),))
 
     def look_for_changes(self) -> None:
         """Serve if somebody has come or gone, twice as a greeting waits for the call after.
@@ -322,7 +319,7 @@ class Server:
         """Somebody has joined, or takes no more frames, or is gone."""
         self._joined = [r for r in self._readers if r.joined and not r.leaving]
         self._most = self._most_held(len(self._joined))
-        self._expected = {r.sock.fileno() for r in self._joined}
+        self._expected = {r.returns.fileno() for r in self._joined}
         self._uncounted = False
 
     def _accept(self, listener: socket.socket) -> None:
@@ -339,7 +336,13 @@ class Server:
                 sock.close()
                 continue
             check(sock)
-            self._silent.append((user, self._enter(sock)))
+            try:
+                entered = self._enter(sock)
+            except OSError:  # as above, for it: it tries again
+                sock.close()
+                self._listen(False)
+                return
+            self._silent.append((user, entered))
             if len(self._silent_of(user)) > _MOST_UNJOINED:
                 # Those who have joined meanwhile are not silent. Otherwise a greeting waits for the
                 # next call: who comes after the last frame reads the next ring.
@@ -363,8 +366,9 @@ class Server:
     def _enter(self, sock: socket.socket) -> RemoteReader:
         reader = RemoteReader(sock)
         self._readers.append(reader)
-        self._by_number[sock.fileno()] = reader
-        self._epoll.register(sock.fileno(), select.EPOLLIN)
+        for number in (sock.fileno(), reader.returns.fileno()):
+            self._by_number[number] = reader
+            self._epoll.register(number, select.EPOLLIN)
         return reader
 
     def _welcome(self, reader: RemoteReader) -> int:
@@ -388,12 +392,13 @@ class Server:
             gone = reader.pidfd.fileno() in events
         self._uncounted = True
         try:
-            stays = reader.take_packets(self._welcome)
+            stays = reader.take(self._welcome, events)
         except RingRefusedError as error:
-            with suppress(OSError):
-                send_packet(reader.sock, pack_refused(str(error)))
+            self._refuse(reader, str(error))
             self._depart(reader, str(error))
         except MessageError as error:
+            if not reader.joined:  # mostly one of another release, which would come again
+                self._refuse(reader, str(error))
             # It is kept: what its traceback holds must not be.
             error.__context__ = None
             self._depart(reader, str(error), error.with_traceback(None))
@@ -404,7 +409,14 @@ class Server:
                 self._depart(reader, "left" if reader.leaving else "ended")
             elif (reader.joined and not reader.leaving) != (reader in self._joined):
                 self._count()
+        finally:
+            if reader.unfinished and reader in self._readers:  # a signal handler raises
+                self.wake()  # for a loop that waits for fileno()
         self._uncounted = False
+
+    def _refuse(self, reader: RemoteReader, reason: str) -> None:
+        with suppress(OSError):
+            send_packet(reader.sock, pack_refused(reason))
 
     def _send_to(self, reader: RemoteReader) -> None:
         try:

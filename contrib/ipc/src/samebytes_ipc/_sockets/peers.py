@@ -16,11 +16,12 @@ from samebytes import Fd
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import deferred
 
-from .._errors import RingRefusedError
+from .._errors import MessageError, RingRefusedError
 from .addresses import Address
 from .transport import SCM_CREDENTIALS
 
 __all__ = [
+    "AT_ONCE",
     "CREDENTIALS_SIZE",
     "check",
     "check_writer",
@@ -30,11 +31,14 @@ __all__ = [
     "pidfd_of",
     "send_packet",
     "sender",
+    "stream_of",
     "user_of",
 ]
 
 _CREDENTIALS = struct.Struct("iII")
 CREDENTIALS_SIZE = _CREDENTIALS.size
+AT_ONCE = int(socket.MSG_DONTWAIT)
+"""Flag of a call that does not wait, even where others who have the socket have let it block."""
 
 
 def check(sock: socket.socket) -> None:
@@ -57,16 +61,24 @@ def check(sock: socket.socket) -> None:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
 
 
-def greet(sock: socket.socket, packet: bytes, then: Callable[[], object] | None = None) -> None:
+def greet(
+    sock: socket.socket,
+    packet: bytes,
+    descriptors: Sequence[int] = (),
+    then: Callable[[], object] | None = None,
+) -> None:
     """Send the first packet, with the number of this process, which the kernel confirms.
 
     Args:
+        sock, packet, descriptors: as of `send_packet`.
         then: notes that it was sent; no signal handler comes in between.
     """
     own = _CREDENTIALS.pack(os.getpid(), os.getuid(), os.getgid())
-    credentials = (socket.SOL_SOCKET, SCM_CREDENTIALS, own)
+    along = [(socket.SOL_SOCKET, SCM_CREDENTIALS, own)]
+    if descriptors:
+        along.append(_rights(descriptors))
     with deferred():
-        sock.sendmsg([packet], [credentials])
+        sock.sendmsg([packet], along)
         if then is not None:
             then()
 
@@ -95,8 +107,39 @@ def sender(sock: socket.socket, packet: bytes, descriptors: Sequence[int]) -> Ca
     """Return a function written in C that sends a packet, and descriptors along with it."""
     if not descriptors:
         return partial(sock.send, packet)
-    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
-    return partial(sock.sendmsg, [packet], [rights])
+    return partial(sock.sendmsg, [packet], [_rights(descriptors)])
+
+
+def _rights(descriptors: Sequence[int]) -> tuple[int, int, bytes]:
+    return socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors).tobytes()
+
+
+def stream_of(fds: Sequence[Fd], process: int, name: str) -> socket.socket:
+    """The end of a stream that a process has made and passed, to be written with `AT_ONCE`.
+
+    Args:
+        fds: the descriptors that were received; they stay the caller's.
+        process: who has passed it, and must have made it: a service to which it has connected
+            would take this process for who writes there.
+        name: of the stream, for an error.
+
+    Raises:
+        MessageError: it is something else.
+    """
+    if len(fds) != 1:
+        raise MessageError(name, f"comes with {len(fds)} descriptors, not with one")
+    own = fds[0].dup()
+    try:
+        sock = socket.socket(fileno=own.fileno())
+    except OSError:
+        raise MessageError(name, "is not a socket") from None
+    own.detach()
+    sock.setblocking(False)
+    is_stream = sock.family == socket.AF_UNIX and sock.type == socket.SOCK_STREAM
+    if not is_stream or _maker_of(sock)[0] != process:
+        sock.close()
+        raise MessageError(name, "is not a stream that the other process has made")
+    return sock
 
 
 def finds_no_room(error: OSError) -> bool:
@@ -108,8 +151,13 @@ def finds_no_room(error: OSError) -> bool:
 
 def user_of(sock: socket.socket) -> int:
     """The user whose process made the other end."""
-    size = _CREDENTIALS.size
-    return int(_CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))[1])
+    return _maker_of(sock)[1]
+
+
+def _maker_of(sock: socket.socket) -> tuple[int, ...]:
+    """The process, user and group that made the other end."""
+    said = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS_SIZE)
+    return _CREDENTIALS.unpack(said)
 
 
 def check_writer(sock: socket.socket, address: Address) -> None:
