@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
@@ -254,6 +255,31 @@ def test_objects_that_are_called(called: Any) -> None:
         assert [picture.planes[0].native[0, 0] for picture in out] == [2, 3]
     with pytest.raises(ParameterError, match=r"'by' must be.*0 to 9"):
         el.transform(takes=el.Image(memory="cpu", access="rw"))(called)(by=10)
+
+
+@pytest.mark.parametrize("decorated", [False, True])
+@pytest.mark.parametrize("given", [threading.Lock(), bytearray(b"x")])
+def test_what_a_partial_holds_is_passed_as_it_is(given: Any, decorated: bool) -> None:
+    """A model, say, which cannot be copied."""
+    seen = []
+
+    def work(picture: Any, model: Any) -> Any:
+        seen.append(model)
+        return picture
+
+    called: Any = partial(work, model=given)
+    el.Pipeline(frames(2), el.transform()(called)() if decorated else called).run()
+    assert all(one is given for one in seen)
+    assert len(seen) == 2
+
+
+def test_a_list_of_a_plain_function_is_the_users() -> None:
+    def note(picture: Any, into: list[int]) -> None:
+        into.append(picture.pts)
+
+    found: list[int] = []
+    el.Pipeline(frames(3), partial(note, into=found)).run()
+    assert found == [0, 1, 2]
 
 
 def test_functions_declare_keyword_only_ones() -> None:

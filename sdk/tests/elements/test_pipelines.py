@@ -11,6 +11,7 @@ import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -300,7 +301,8 @@ def test_functions_in_a_pipeline_go_without_the_garbage_collector(
 
     def work() -> list[Any]:
         model, bound, closed = Model(), Model(), Model()
-        pipe = el.Pipeline(given(closed), model, bound.__call__, lambda picture: [closed(picture)])
+        last = partial(lambda picture, by: [by(picture)], by=closed)
+        pipe = el.Pipeline(given(closed), model, bound.__call__, last)
         with suppress(ElementError), pipe.start(threads=threads) as out:
             assert len(list(out)) == 4
         return [weakref.ref(model), weakref.ref(bound), weakref.ref(closed)]

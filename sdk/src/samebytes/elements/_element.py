@@ -128,7 +128,9 @@ class Element:
                 )  # fmt: skip
             else:
                 # A list of its own: what one element adds is not another one's default.
-                vars(self)[name] = copy(parameter.default)
+                default = parameter.default
+                own = isinstance(default, list | dict | set)
+                vars(self)[name] = copy(default) if own else default
 
     @classmethod
     def declared_parameters(cls) -> Mapping[str, _parameters.Parameter]:

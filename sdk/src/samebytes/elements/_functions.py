@@ -242,14 +242,13 @@ def _made(
 
 
 def _element(base: type[Element], frames: int, function: Callable[..., Any]) -> Element:
-    """An element that calls a function without parameters of its own.
+    """An element that calls a function as it is, with its own defaults.
 
     It has no class of its own, which only the garbage collector would end, and what the function
     refers to with it.
     """
-    if _checked_parameters(base, frames, function):
-        made: Element = _made(base, {}, frames, function)()
-        return made
+    if any(one.required for one in _checked_parameters(base, frames, function).values()):
+        _made(base, {}, frames, function)()  # which says what is missing
     made = base()
     vars(made).update(function=function, name=_name(function))
     return made
