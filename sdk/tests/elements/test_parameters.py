@@ -182,6 +182,11 @@ def test_lists_are_the_users_own_and_defaults_each_elements_own() -> None:
     first.names.append("b")
     assert not second.names
 
+    class Counts(el.Transform):
+        kept: Any = bytearray(b"x")
+
+    assert Counts().kept is not Counts().kept
+
 
 def test_setting_one_later_checks_it_too() -> None:
     made = make("x")
@@ -257,8 +262,10 @@ def test_objects_that_are_called(called: Any) -> None:
         el.transform(takes=el.Image(memory="cpu", access="rw"))(called)(by=10)
 
 
-@pytest.mark.parametrize("decorated", [False, True])
-@pytest.mark.parametrize("given", [threading.Lock(), bytearray(b"x")])
+@pytest.mark.parametrize(
+    ("given", "decorated"),
+    [(threading.Lock(), False), (threading.Lock(), True), (bytearray(b"x"), False)],
+)
 def test_what_a_partial_holds_is_passed_as_it_is(given: Any, decorated: bool) -> None:
     """A model, say, which cannot be copied."""
     seen = []

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import Error as CopyError
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -128,9 +129,10 @@ class Element:
                 )  # fmt: skip
             else:
                 # A list of its own: what one element adds is not another one's default.
-                default = parameter.default
-                own = isinstance(default, list | dict | set)
-                vars(self)[name] = copy(default) if own else default
+                try:
+                    vars(self)[name] = copy(parameter.default)
+                except (TypeError, CopyError):  # a lock, a model: there is one
+                    vars(self)[name] = parameter.default
 
     @classmethod
     def declared_parameters(cls) -> Mapping[str, _parameters.Parameter]:
