@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ import pytest
 import samebytes
 from samebytes_ipc import RingWriter
 
-from .both_ends import Lent, join, pair, ring, sent, served, value_of, wait, writer_at
+from .both_ends import Lent, join, pair, ring, said, sent, served, value_of, wait, writer_at
 from .ring_packets import DONE, FRAME, GREETING, JOIN, LEAVES, VERSION, welcomed
 
 forks = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -140,6 +141,43 @@ def test_what_came_back_before_the_end_is_not_lost(
     (departure,) = writer.departures
     counts = departure.statistics
     assert (counts.offered, counts.done, counts.lost) == (2, 1, 1)
+
+
+GREETS = f"""
+import socket, sys, time
+socket.socket(fileno=int(sys.argv[1])).send({JOIN!r})
+print("sent", flush=True)
+time.sleep(600)
+"""
+
+
+def test_who_joins_is_not_taken_for_one_that_has_just_gone(
+    by_hand: tuple[RingWriter, socket.socket, socket.socket],
+    run: Callable[..., subprocess.Popen[str]],
+) -> None:
+    """The number of its pidfd is that of a socket of the other one, of which an event has come."""
+    writer, theirs, returns = by_hand
+    sent(writer, 1)
+    slot, sequence = next_frame(theirs)
+    (reader,) = writer._server.readers
+    number = reader.sock.fileno()
+    with ExitStack() as stack:
+        ours, end = pair()
+        stack.callback(end.close)
+        writer.add(ours)
+        writer.serve()
+        # The events come in this order.
+        returns.send(DONE.pack(slot, sequence))
+        assert said(run(GREETS, str(end.fileno()), pass_fds=[end.fileno()]), 1) == ["sent"]
+        theirs.close()
+        while (lowest := os.open("/dev/null", os.O_RDONLY)) < number:
+            stack.callback(os.close, lowest)
+        os.close(lowest)
+        writer.serve()
+        (joined,) = writer._server.readers
+        assert joined.pidfd is not None
+        assert joined.pidfd.fileno() == number
+        assert len(writer.departures) == 1
 
 
 def test_all_that_comes_back_at_once_is_taken() -> None:

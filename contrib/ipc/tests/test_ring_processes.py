@@ -75,6 +75,32 @@ def test_a_reader_that_is_killed_gives_its_slots_back(
         assert departure.statistics.process == reader.pid
 
 
+KEEP = """
+import signal, sys, samebytes_ipc
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+with samebytes_ipc.RingReader(sys.argv[1]) as ring:
+    kept = [ring.read(60) for _ in range(2)]
+    print("has", flush=True)
+    assert ring.read(60) is None
+    kept.clear()
+print("lives", flush=True)
+"""
+
+
+def test_a_reader_with_the_systems_sigpipe_keeps_frames_beyond_the_end(
+    address: str, run: Callable[..., subprocess.Popen[str]]
+) -> None:
+    """As programs have it whose output ends with that of a pipe."""
+    with writer_at(address) as writer:
+        reader = run(KEEP, address)
+        writer.wait_for_readers()
+        for number in range(2):
+            sent(writer, number)
+        assert said(reader, 1) == ["has"]
+    assert said(reader, 1) == ["lives"]
+    assert reader.wait(60) == 0
+
+
 WRITE = """
 import os, subprocess, sys, samebytes_ipc
 ring = samebytes_ipc.RingWriter(sys.argv[1], format="GRAY8", width=64, height=16, slots=4)

@@ -24,10 +24,12 @@ from samebytes.errors import BusyError, ClosedError
 from samebytes_ipc import RingTimeoutError, RingWriter
 from samebytes_ipc._ring import connection, remote_reader, uses
 from samebytes_ipc._ring.received_frames import Received
+from samebytes_ipc._ring.remote_reader import RemoteReader
 from samebytes_ipc._ring.slots import User
 from samebytes_ipc._ring.uses import Use
 
-from .both_ends import Poll, join, ring, sent, served, value_of, wait, wait_until
+from .both_ends import Poll, join, pair, ring, sent, served, value_of, wait, wait_until
+from .ring_packets import JOIN
 
 CALLS = 700
 LONGEST = 1.2e-4
@@ -328,6 +330,32 @@ def test_what_an_interrupted_writer_leaves_makes_it_readable(
         assert select.select([writer.fileno()], [], [], 20)[0]
         writer.serve()
         assert writer.statistics.readers[0].held == 0
+
+
+def test_who_was_welcomed_before_an_exception_gets_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the writer looks at another reader first after that."""
+    with ring() as (writer, reader):
+        sent(writer, 1)
+        frame = reader.read()
+        welcomed, struck = RemoteReader._welcomed, list[RemoteReader]()
+
+        def strikes(self: RemoteReader) -> None:
+            welcomed(self)
+            struck.append(self)
+            raise Stop
+
+        monkeypatch.setattr(RemoteReader, "_welcomed", strikes)
+        ours, theirs = pair()
+        writer.add(ours)
+        with theirs:
+            theirs.send(JOIN)
+            with pytest.raises(Stop):
+                writer.serve()
+            assert struck
+            del frame
+            writer.serve()
+            sent(writer, 2)
+            assert [each.offered for each in writer.statistics.readers] == [2, 1]
 
 
 def test_a_frame_is_for_all_readers_or_for_none() -> None:

@@ -388,8 +388,10 @@ class Server:
         # pidfd is among those whose events came, since it has joined.
         if events is None or reader.pidfd is None or not reader.joined:
             gone = reader.is_gone()
-        else:
-            gone = reader.pidfd.fileno() in events
+        else:  # or an event came of one that has gone since, whose number this pidfd has got
+            gone = reader.pidfd.fileno() in events and reader.is_gone()
+        if self._uncounted:  # a signal handler has ended the last look, at another one
+            self._count()
         self._uncounted = True
         try:
             stays = reader.take(self._welcome, events)

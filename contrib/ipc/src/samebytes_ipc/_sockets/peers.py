@@ -37,8 +37,9 @@ __all__ = [
 
 _CREDENTIALS = struct.Struct("iII")
 CREDENTIALS_SIZE = _CREDENTIALS.size
-AT_ONCE = int(socket.MSG_DONTWAIT)
-"""Flag of a call that does not wait, even where others who have the socket have let it block."""
+AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+"""Flags of a call that does not wait, even where others who have the socket have let it block, and
+of which no SIGPIPE comes: a stream that has ended sends it, and it ends some programs."""
 
 
 def check(sock: socket.socket) -> None:
