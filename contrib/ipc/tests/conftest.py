@@ -7,6 +7,7 @@ import fcntl
 import gc
 import os
 import select
+import signal
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -264,6 +265,15 @@ def streams() -> Iterator[tuple[socket.socket, socket.socket]]:
 def address(tmp_path: Path) -> str:
     """A place where a ring can be."""
     return str(tmp_path / "ring")
+
+
+@pytest.fixture
+def sigpipe() -> Iterator[list[int]]:
+    """Those that come: of each, the system's own handling would end this process."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGPIPE, lambda number, _: came.append(number))
+    yield came
+    signal.signal(signal.SIGPIPE, before)
 
 
 @pytest.fixture

@@ -126,6 +126,13 @@ def test_what_may_only_be_read_stays_so(sockets: Sockets, tmp_path: Path) -> Non
         assert passed_tensor(sockets, from_fd(fd, (64,)), trusted=True).readonly
 
 
+def test_a_receiver_that_is_gone_ends_no_program(sockets: Sockets, sigpipe: list[int]) -> None:
+    sockets[1].close()
+    with samebytes.context("dma").allocate((4,)) as tensor, pytest.raises(BrokenPipeError):
+        send(sockets[0], tensor)
+    assert not sigpipe
+
+
 def test_several_in_a_row(sockets: Sockets) -> None:
     """Each with its own descriptors, and bytes of the user's between them."""
     context = samebytes.context("dma")

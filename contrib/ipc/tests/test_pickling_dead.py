@@ -24,6 +24,7 @@ import pytest
 
 from samebytes import Frame
 from samebytes_ipc import MessageError, OfferError, send
+from samebytes_ipc._pickle import offers
 
 from .both_ends import memfds, same_descriptors, value_of, wait_until
 from .forged_messages import message
@@ -58,6 +59,20 @@ def test_an_owner_that_is_gone() -> None:
     _, made = abandoned()
     with same_descriptors(), pytest.raises(OfferError, match=GONE):
         pickle.loads(made)
+
+
+def test_an_owner_that_ends_before_it_is_asked(
+    sigpipe: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing ends a process that has the system's SIGPIPE."""
+    address, made = abandoned()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        monkeypatch.setattr(offers, "_check_user", lambda _: listener.close())
+        with pytest.raises(OfferError, match=GONE):
+            pickle.loads(made)
+    assert not sigpipe
 
 
 def message_of(value: int) -> bytes:

@@ -224,7 +224,7 @@ def opened(address: bytes, key: bytes) -> DMATensor | Frame:
         try:
             _connect(sock, address)
             _check_user(sock)
-            sock.sendall(key)
+            sock.sendall(key, socket.MSG_NOSIGNAL)
             # The pickle says what is called: whoever loads it trusts who made it.
             return receive(sock, trusted=True)
         except (TimeoutError, BlockingIOError) as error:

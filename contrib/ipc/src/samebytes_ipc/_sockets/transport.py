@@ -59,9 +59,10 @@ def send_message(sock: socket.socket, body: bytes, descriptors: Sequence[int]) -
     _check(sock)
     message = memoryview(pack_header(len(descriptors), len(body)) + body)
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
-    sent = sock.sendmsg([message], [rights])
+    # A receiver that is gone is an error, and not the signal that ends some programs.
+    sent = sock.sendmsg([message], [rights], socket.MSG_NOSIGNAL)
     if sent < len(message):  # never of packets
-        sock.sendall(message[sent:])
+        sock.sendall(message[sent:], socket.MSG_NOSIGNAL)
 
 
 def receive_message(sock: socket.socket) -> tuple[bytes, list[Fd]]:
