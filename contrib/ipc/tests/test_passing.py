@@ -128,8 +128,10 @@ def test_what_may_only_be_read_stays_so(sockets: Sockets, tmp_path: Path) -> Non
 
 def test_a_receiver_that_is_gone_ends_no_program(sockets: Sockets, sigpipe: list[int]) -> None:
     sockets[1].close()
-    with samebytes.context("dma").allocate((4,)) as tensor, pytest.raises(BrokenPipeError):
-        send(sockets[0], tensor)
+    with samebytes.context("dma").allocate((4,)) as tensor:
+        assert isinstance(tensor, DMATensor)
+        with pytest.raises(BrokenPipeError):
+            send(sockets[0], tensor)
     assert not sigpipe
 
 
