@@ -160,6 +160,20 @@ def test_a_file_that_says_where_the_data_is(text: str, tmp_path: Path) -> None:
             el.Pipeline(FFmpegSource(named, timeout=0.3)).run()
 
 
+def test_a_segment_that_does_not_come_is_not_the_end(clip: Path, tmp_path: Path) -> None:
+    """FFmpeg leaves it out, and ends where it is the last one."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        far = f"http://127.0.0.1:{silent.getsockname()[1]}/more.mp4"
+        named = tmp_path / "made.m3u8"
+        named.write_text(
+            "#EXTM3U\n#EXT-X-TARGETDURATION:9\n"
+            f"#EXTINF:9,\n{clip}\n#EXTINF:9,\n{far}\n#EXT-X-ENDLIST\n"
+        )
+        source = FFmpegSource(named, timeout=0.3, options={"protocol_whitelist": "file,http,tcp"})
+        with pytest.raises(ElementError, match=r"decode it: no data came for 0\.3 s"):
+            el.Pipeline(source).run()
+
+
 def test_a_list_of_files(clip: Path, tmp_path: Path) -> None:
     made = tmp_path / "list"
     made.write_text(f"ffconcat version 1.0\nfile {clip}\nfile {clip}\n")

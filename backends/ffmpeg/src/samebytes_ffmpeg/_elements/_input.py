@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -61,6 +62,9 @@ _ELSEWHERE = (
     "options={'protocol_whitelist': 'file,http,tcp,udp,rtp'}, and of ffconcat 'safe': '0' for "
     "other folders"
 )
+
+# Demuxers that take a time-out for the end of a segment, and of the stream if it is the last.
+_OF_SEGMENTS = ("hls", "dash")
 
 _LONG = 1 << 40
 _numbers = itertools.count(1)
@@ -129,6 +133,7 @@ class Input:
             elif kind and not {"protocol_whitelist", "safe"}.intersection(options):
                 words += _ELSEWHERE
             raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)
+        self._waking = waking if self._container.format.name in _OF_SEGMENTS else None
         try:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context
@@ -193,7 +198,7 @@ class Input:
             self._primed = replace(FrameInfo.of(frame), rate=self._said)
 
     def read(self) -> av.VideoFrame | None:
-        """The next frame; None at the end. Raises what PyAV raises."""
+        """The next frame; None at the end. Raises what PyAV raises, and the element's error."""
         found, self._first = self._first or next(self._frames, None), None
         if found is None:
             return None
@@ -297,7 +302,7 @@ class Input:
         # PyAV's generators free what they allocated when they end or are closed, not when they are
         # dropped: Cython calls no finalizer under the limited API (cython/cython#6405).
         with closing(container.demux(stream)) as packets:
-            for packet in packets:
+            for packet in packets if self._waking is None else self._watched(packets):
                 try:
                     frames = deque(decoder.decode(packet))
                 except av.error.InvalidDataError:
@@ -307,6 +312,20 @@ class Input:
                 # None is kept here that was given: a device may have few.
                 while frames:
                     yield frames.popleft()
+
+    def _watched(self, packets: Iterator[Any]) -> Iterator[Any]:
+        """The packets; after them the error of a time-out, where that has ended them."""
+        assert self._waking is not None, "what has no time-out is not watched"
+        while True:
+            began = time.monotonic()
+            packet = next(packets, None)
+            if packet is None:
+                return
+            ended = not packet.size and time.monotonic() - began >= self._waking.timeout
+            yield packet
+            if ended:
+                said = f"no data came for {self._waking.seconds:g} s"
+                raise self._fail(f"FFmpeg cannot decode it: {said}")
 
     def _is_joined(self) -> bool:
         """True if times step back somewhere, so that they do not identify a position."""
