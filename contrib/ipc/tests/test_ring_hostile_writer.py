@@ -389,3 +389,31 @@ def test_a_writer_that_ends_before_its_welcome() -> None:
     with pytest.raises(EndOfStreamError):
         RingReader(ours, timeout=20)
     ending.join()
+
+
+def test_a_writer_that_ends_all_connections(address: str) -> None:
+    """As one of an earlier release does. The reader tries again, now and then."""
+    from samebytes_ipc import RingTimeoutError
+
+    came = 0
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(address)
+        listener.listen()
+
+        def end() -> None:
+            nonlocal came
+            while True:
+                sock, _ = listener.accept()
+                with sock:
+                    if sock.recv(100) != JOIN:
+                        return
+                came += 1
+
+        ending = threading.Thread(target=end)
+        ending.start()
+        with pytest.raises(RingTimeoutError, match="use one release of samebytes-ipc"):
+            RingReader(address, timeout=1)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as last:
+            last.connect(address)
+        ending.join()
+    assert 1 <= came <= 51

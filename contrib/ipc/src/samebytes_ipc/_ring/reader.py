@@ -419,7 +419,7 @@ class RingReader(Storage.Uncopied):
         time.sleep(min(left, _NAP))
 
     def _find_writer(self, deadline: float | None) -> None:
-        until = FOREVER if deadline is None else deadline
+        until, ended = FOREVER if deadline is None else deadline, False
         while not self._needs_none():
             address = self._address
             assert address is not None
@@ -434,8 +434,18 @@ class RingReader(Storage.Uncopied):
             try:
                 check_writer(sock, address)
                 self._join(sock, deadline)
-            except EndOfStreamError:
-                continue  # it ended just now
+            except EndOfStreamError:  # it ended just now, or so it ends all who come
+                ended = True
+                time.sleep(min(seconds_until(deadline), _NAP))
+                continue
+            except RingTimeoutError:
+                if not ended:
+                    raise
+                raise RingTimeoutError(
+                    f"the writer of the ring {address} ended a connection without an answer, and "
+                    "let this reader join by no other: use one release of samebytes-ipc on both "
+                    "ends"
+                ) from None
             return
 
     def _join(self, sock: socket.socket, deadline: float | None) -> None:
