@@ -8,6 +8,7 @@ import os
 import random
 import select
 import signal
+import socket
 import sys
 import threading
 import time
@@ -28,7 +29,19 @@ from samebytes_ipc._ring.remote_reader import RemoteReader
 from samebytes_ipc._ring.slots import User
 from samebytes_ipc._ring.uses import Use
 
-from .both_ends import Poll, join, pair, ring, sent, served, value_of, wait, wait_until
+from .both_ends import (
+    PACKETS,
+    Poll,
+    join,
+    pair,
+    ring,
+    sent,
+    served,
+    value_of,
+    wait,
+    wait_until,
+    writer_at,
+)
 from .ring_packets import JOIN
 
 CALLS = 700
@@ -356,6 +369,40 @@ def test_who_was_welcomed_before_an_exception_gets_frames(monkeypatch: pytest.Mo
             writer.serve()
             sent(writer, 2)
             assert [each.offered for each in writer.statistics.readers] == [2, 1]
+
+
+class Struck(socket.socket):
+    """A socket whose accept() a signal comes in, once."""
+
+    strikes = 1
+
+    def _accept(self) -> Any:
+        found = super()._accept()  # type: ignore[misc]  # not in typeshed
+        if self.strikes:
+            self.strikes -= 1
+            signal.raise_signal(signal.SIGUSR1)
+        return found
+
+
+def test_who_connects_as_a_signal_comes_is_not_left_waiting(address: str) -> None:
+    """A connection is the writer's, or nobody's."""
+
+    def strikes(*_: Any) -> None:
+        raise Stop
+
+    before = signal.signal(signal.SIGUSR1, strikes)
+    try:
+        with writer_at(address) as writer, socket.socket(socket.AF_UNIX, PACKETS) as sock:
+            server = writer._server
+            assert server._listener is not None
+            server._listener = Struck(fileno=server._listener.detach())
+            sock.connect(address)
+            sock.send(JOIN)
+            with pytest.raises(Stop):
+                writer.serve()
+            writer.wait_for_readers(timeout=5)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
 
 
 def test_a_frame_is_for_all_readers_or_for_none() -> None:

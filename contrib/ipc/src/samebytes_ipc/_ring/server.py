@@ -324,25 +324,27 @@ class Server:
 
     def _accept(self, listener: socket.socket) -> None:
         for _ in range(_MOST_AT_ONCE):
-            try:
-                sock, _ = listener.accept()
-            except BlockingIOError:
-                return
-            except OSError:  # no descriptor is left: those who wait stay in the kernel's queue
-                self._listen(False)
-                return
-            user = user_of(sock)
-            if user not in (os.getuid(), 0):
-                sock.close()
-                continue
-            check(sock)
-            try:
-                entered = self._enter(sock)
-            except OSError:  # as above, for it: it tries again
-                sock.close()
-                self._listen(False)
-                return
-            self._silent.append((user, entered))
+            # A handler's exception would leave a connection open that nobody has.
+            with deferred():
+                try:
+                    sock, _ = listener.accept()
+                except BlockingIOError:
+                    return
+                except OSError:  # no descriptor is left: those who wait stay in the kernel's queue
+                    self._listen(False)
+                    return
+                user = user_of(sock)
+                if user not in (os.getuid(), 0):
+                    sock.close()
+                    continue
+                check(sock)
+                try:
+                    entered = self._enter(sock)
+                except OSError:  # as above, for it: it tries again
+                    sock.close()
+                    self._listen(False)
+                    return
+                self._silent.append((user, entered))
             if len(self._silent_of(user)) > _MOST_UNJOINED:
                 # Those who have joined meanwhile are not silent. Otherwise a greeting waits for the
                 # next call: who comes after the last frame reads the next ring.
@@ -364,11 +366,12 @@ class Server:
             self._full_until = None if now else time.monotonic() + _FULL_SECONDS
 
     def _enter(self, sock: socket.socket) -> RemoteReader:
-        reader = RemoteReader(sock)
-        self._readers.append(reader)
-        for number in (sock.fileno(), reader.returns.fileno()):
-            self._by_number[number] = reader
-            self._epoll.register(number, select.EPOLLIN)
+        with deferred():  # else it could be among the readers, and never be heard
+            reader = RemoteReader(sock)
+            self._readers.append(reader)
+            for number in (sock.fileno(), reader.returns.fileno()):
+                self._by_number[number] = reader
+                self._epoll.register(number, select.EPOLLIN)
         return reader
 
     def _welcome(self, reader: RemoteReader) -> int:
