@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +136,7 @@ def test_ctrl_c_between_first_attempts() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:{}/a.ts\n",
+        "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:{}/a.ts\n#EXT-X-ENDLIST\n",
         "ffconcat version 1.0\nfile http://127.0.0.1:{}/a.ts\n",
         SDP,
         f"SDP:\n{SDP}",  # as FFmpeg's program prints it
@@ -172,6 +174,46 @@ def test_a_segment_that_does_not_come_is_not_the_end(clip: Path, tmp_path: Path)
         source = FFmpegSource(named, timeout=0.3, options={"protocol_whitelist": "file,http,tcp"})
         with pytest.raises(ElementError, match=r"decode it: no data came for 0\.3 s"):
             el.Pipeline(source).run()
+
+
+class _Folder(SimpleHTTPRequestHandler):
+    """A server of one folder."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["file", "address"])
+def test_a_playlist_that_grows(far: bool, tmp_path: Path) -> None:
+    """While the next segment is made nothing comes, for longer than the time-out."""
+    for name in ("a.ts", "b.ts"):
+        with av.open(str(tmp_path / name), "w") as made:
+            stream = made.add_stream("mpeg2video", rate=25)
+            stream.width = stream.height = 64
+            stream.pix_fmt = "yuv420p"
+            for _ in range(5):
+                made.mux(stream.encode(av.VideoFrame(64, 64, "yuv420p")))
+            made.mux(stream.encode(None))
+    named = tmp_path / "live.m3u8"
+
+    def grow(segments: str, end: str = "") -> None:
+        more = tmp_path / "next"
+        listed = "".join(f"#EXTINF:1,\n{name}.ts\n" for name in segments)
+        more.write_text(f"#EXTM3U\n#EXT-X-TARGETDURATION:2\n{listed}{end}")
+        more.replace(named)
+
+    grow("a")
+    growing = threading.Timer(2, grow, ["ab", "#EXT-X-ENDLIST\n"])
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Folder, directory=tmp_path)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/live.m3u8?user=me" if far else str(named)
+        growing.start()
+        pipeline = el.Pipeline(FFmpegSource(url, timeout=0.5))
+        try:
+            assert pipeline.run().of("ffmpeg.source").frames_out == 10
+        finally:
+            growing.join()
+            server.shutdown()
 
 
 def test_a_list_of_files(clip: Path, tmp_path: Path) -> None:

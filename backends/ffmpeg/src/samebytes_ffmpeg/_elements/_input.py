@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -37,9 +36,10 @@ from .._pyav import (
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
 from ._files_in_use import file_name, reading
+from ._lists import list_format
 from ._opening import open_container
 
-__all__ = ["RATE", "Input", "Waking", "list_format", "place"]
+__all__ = ["RATE", "Input", "Waking", "place"]
 
 RATE = Fraction(25)
 """Frames a second of a video that does not say."""
@@ -52,11 +52,6 @@ _ANY_TAGS: dict[str, Any] = (
     {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 )
 
-# What FFmpeg knows them by, under the names of its demuxers.
-_LISTS = re.compile(
-    rb"\A\s*(?:(?P<hls>#EXTM3U)|(?P<concat>ffconcat))|(?P<dash><MPD)|^(?P<sdp>c=IN IP)",
-    re.MULTILINE,
-)
 _ELSEWHERE = (
     ". It says where the data is, and FFmpeg goes there only where the options allow it: "
     "options={'protocol_whitelist': 'file,http,tcp,udp,rtp'}, and of ffconcat 'safe': '0' for "
@@ -376,21 +371,6 @@ def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) 
 def _ratio(over: int, under: int) -> Fraction | None:
     """The same Fraction for the same numbers; None if one of them is 0."""
     return Fraction(over, under) if over and under else None
-
-
-def list_format(path: Path) -> str:
-    """The format of a file that says where the data is; "" of others.
-
-    Reading it may wait for a connection.
-    """
-    if not path.is_file():
-        return ""
-    try:
-        with path.open("rb") as file:
-            found = _LISTS.search(file.read(4096))
-    except OSError:  # FFmpeg will say why
-        return ""
-    return "" if found is None else str(found.lastgroup)
 
 
 def _is_read(format_: str) -> bool:

@@ -22,7 +22,8 @@ from ._connection import Connection
 from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
 from ._failures import ARGUMENT_ERROR, in_words
 from ._files_in_use import file_name
-from ._input import Input, Waking, list_format, place
+from ._input import Input, Waking, place
+from ._lists import list_format, segment_seconds
 
 __all__ = ["FFmpegSource"]
 
@@ -43,7 +44,7 @@ _LASTING = (
 )  # fmt: skip
 """Errors of the first connection that no later attempt can help, since the address is wrong."""
 
-_OF_A_RUN = ("_input", "_decoding", "_timeline", "_seldom", "_queue", "_stops")
+_OF_A_RUN = ("_input", "_decoding", "_timeline", "_seldom", "_queue", "_stops", "_patience")
 """Attributes that its pickles leave out."""
 
 
@@ -97,6 +98,7 @@ class FFmpegSource(Source):
     def _set_idle(self) -> None:
         self._input: Input | Connection | None = None
         self._decoding: Decoding | None = None
+        self._patience = 0.0  # seconds without data until its connection counts as broken
         self._timeline = Timeline()
         self._seldom = Seldom()
         self._queue: Any = None
@@ -284,7 +286,7 @@ class FFmpegSource(Source):
             return "it ended at once"
         if isinstance(failed, ElementError):
             return str(failed).removeprefix(str(self._failure("")))  # which stands before all
-        return in_words(failed, self.timeout)
+        return in_words(failed, self._patience)
 
     def _failure(self, text: str) -> ElementError:
         return ElementError(self.name, text, parameters=self.changed_parameters)
@@ -294,7 +296,8 @@ class FFmpegSource(Source):
         if not self.live and path.is_file() and not list_format(path):
             self._input = self._opened(None)
             return self._input
-        connection = self._input = Connection(self.name, self.timeout, self._opened)
+        self._patience = self.timeout + segment_seconds(str(self.url), path)
+        connection = self._input = Connection(self.name, self._patience, self._opened)
         if self._stopping:  # interrupt() had none to wake
             connection.wake()
         connection.open()

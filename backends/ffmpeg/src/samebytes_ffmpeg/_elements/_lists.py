@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files and addresses that say where the data is: playlists of HLS, SDP, DASH and ffconcat."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["list_format", "segment_seconds"]
+
+# What FFmpeg knows them by, under the names of its demuxers.
+_LISTS = re.compile(
+    rb"\A\s*(?:(?P<hls>#EXTM3U)|(?P<concat>ffconcat))|(?P<dash><MPD)|^(?P<sdp>c=IN IP)",
+    re.MULTILINE,
+)
+# RFC 8216, 4.3.3: no segment is longer, and the playlist will not grow.
+_LONGEST = re.compile(rb"^#EXT-X-TARGETDURATION:(\d+)", re.MULTILINE)
+_WHOLE = b"#EXT-X-ENDLIST"
+
+_SECONDS = 10.0
+"""The segments of a playlist that is not read here: most are of 2 to 10 seconds."""
+
+
+def list_format(path: Path) -> str:
+    """The format of a file that says where the data is; "" of others.
+
+    Reading it may wait for a connection.
+    """
+    if not path.is_file():
+        return ""
+    try:
+        with path.open("rb") as file:
+            found = _LISTS.search(file.read(4096))
+    except OSError:  # FFmpeg will say why
+        return ""
+    return "" if found is None else str(found.lastgroup)
+
+
+def segment_seconds(url: str, path: Path) -> float:
+    """The seconds in which nothing comes of HLS that grows, while its next segment is made.
+
+    Args:
+        url: where the playlist is.
+        path: the same, if it is a file: it says how long its segments are.
+    """
+    if not path.exists():
+        return _SECONDS if url.partition("?")[0].lower().endswith(".m3u8") else 0.0
+    if list_format(path) == "hls":
+        with suppress(OSError):
+            text = path.read_bytes()
+            found = _LONGEST.search(text)
+            if found is not None and _WHOLE not in text:
+                return float(found[1])
+    return 0.0
