@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What detectors say of frames goes to other processes, without a word of the program."""
+"""Results of detectors go to other processes with their frames, without a word of the program."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from .sample_inputs import make_model
 
 
 def listed(*words: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """What `samebytes elements` prints."""
+    """The table that `samebytes elements` prints."""
     assert main(["elements", *words, "--json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found

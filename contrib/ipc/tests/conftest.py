@@ -269,7 +269,7 @@ def address(tmp_path: Path) -> str:
 
 @pytest.fixture
 def sigpipe() -> Iterator[list[int]]:
-    """Those that come: of each, the system's own handling would end this process."""
+    """The signals that came; the default of SIGPIPE ends the process."""
     came: list[int] = []
     before = signal.signal(signal.SIGPIPE, lambda number, _: came.append(number))
     yield came

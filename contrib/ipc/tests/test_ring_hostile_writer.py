@@ -335,7 +335,7 @@ def _of_another_process(stack: ExitStack) -> list[int]:
     ],
 )
 def test_a_welcome_with_other_descriptors(passed: Callable[[ExitStack], list[int]]) -> None:
-    """What frames are given back through is one stream that the writer has made."""
+    """Frames are given back through one stream, which the writer has made."""
     with ExitStack() as stack:
         numbers = passed(stack)
         ours, theirs = pair()

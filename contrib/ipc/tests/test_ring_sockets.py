@@ -93,7 +93,7 @@ class Full(socket.socket):
 
 
 def full_returns(reader: RingReader) -> Full:
-    """Where a reader gives frames back, as such a socket."""
+    """The socket through which a reader gives frames back, replaced by such a one."""
     connection = reader._connection
     assert connection is not None
     connection.returns = full = Full(fileno=connection.returns.detach())
