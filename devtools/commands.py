@@ -112,9 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     for flag, text in _TEST_FLAGS.items():
         test.add_argument(f"--{flag}", action="store_true", help=text)
     without = (
-        "for each backend, or NAME, a copy of .venv without it: the rest must work. Those that "
+        "for each backend, or NAME, a copy of .venv without it: the rest must work. Those that no "
+        "other is tested with are removed at once"
     )
-    without += "no other is tested with are removed at once"
     named = ["", *(backend.name for backend in removal.BACKENDS)]
     test.add_argument("--without", nargs="?", const="", choices=named, metavar="NAME", help=without)
     test.add_argument("--part", help=argparse.SUPPRESS)  # of those side by side

@@ -36,7 +36,7 @@ from .._pyav import (
 from ._decoders import Decoder, Decoding
 from ._failures import in_words
 from ._files_in_use import file_name, reading
-from ._lists import list_format
+from ._lists import why_no_list
 from ._opening import open_container
 
 __all__ = ["RATE", "Input", "Waking", "place"]
@@ -50,12 +50,6 @@ _SAYING_ASPECT = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
 # What is not UTF-8 in tags keeps a file shut otherwise; PyAV 19 replaces it unasked.
 _ANY_TAGS: dict[str, Any] = (
     {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
-)
-
-_ELSEWHERE = (
-    ". It says where the data is, and FFmpeg goes there only where the options allow it: "
-    "options={'protocol_whitelist': 'file,http,tcp,udp,rtp'}, and of ffconcat 'safe': '0' for "
-    "other folders"
 )
 
 # Demuxers that take a time-out for the end of a segment, and of the stream if it is the last.
@@ -122,11 +116,7 @@ class Input:
                 )  # fmt: skip
         except (av.FFmpegError, OSError) as error:
             words = in_words(error, None if waking is None else waking.seconds)
-            kind = list_format(path)
-            if kind and not _is_read(kind):
-                words = f"this FFmpeg cannot read its format, {kind}"
-            elif kind and not {"protocol_whitelist", "safe"}.intersection(options):
-                words += _ELSEWHERE
+            words = why_no_list(path, options, words)
             raise fail(f"FFmpeg cannot open it: {words}") from without_secrets_in(error)
         self._waking = waking if self._container.format.name in _OF_SEGMENTS else None
         try:
@@ -371,14 +361,6 @@ def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) 
 def _ratio(over: int, under: int) -> Fraction | None:
     """The same Fraction for the same numbers; None if one of them is 0."""
     return Fraction(over, under) if over and under else None
-
-
-def _is_read(format_: str) -> bool:
-    try:
-        av.ContainerFormat(format_, "r")
-    except ValueError:
-        return False
-    return True
 
 
 def place(

@@ -4,15 +4,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["list_format", "segment_seconds"]
+import av
+
+__all__ = ["list_format", "segment_seconds", "why_no_list"]
 
 # What FFmpeg knows them by, under the names of its demuxers.
 _LISTS = re.compile(
     rb"\A\s*(?:(?P<hls>#EXTM3U)|(?P<concat>ffconcat))|(?P<dash><MPD)|^(?P<sdp>c=IN IP)",
     re.MULTILINE,
+)
+_ELSEWHERE = (
+    ". It says where the data is, and FFmpeg goes there only where the options allow it: "
+    "options={'protocol_whitelist': 'file,http,tcp,udp,rtp'}, and of ffconcat 'safe': '0' for "
+    "other folders"
 )
 # RFC 8216, 4.3.3: no segment is longer, and the playlist will not grow.
 _LONGEST = re.compile(rb"^#EXT-X-TARGETDURATION:(\d+)", re.MULTILINE)
@@ -35,6 +43,30 @@ def list_format(path: Path) -> str:
     except OSError:  # FFmpeg will say why
         return ""
     return "" if found is None else str(found.lastgroup)
+
+
+def why_no_list(path: Path, options: Mapping[str, str], words: str) -> str:
+    """Return the words for why FFmpeg did not open a file, with what there is to do about a list.
+
+    Args:
+        path: of the file.
+        options: with which it was to be opened.
+        words: FFmpeg's.
+    """
+    kind = list_format(path)
+    if kind and not _is_read(kind):
+        return f"this FFmpeg cannot read its format, {kind}"
+    if kind and not {"protocol_whitelist", "safe"}.intersection(options):
+        return words + _ELSEWHERE
+    return words
+
+
+def _is_read(format_: str) -> bool:
+    try:
+        av.ContainerFormat(format_, "r")
+    except ValueError:
+        return False
+    return True
 
 
 def segment_seconds(url: str, path: Path) -> float:

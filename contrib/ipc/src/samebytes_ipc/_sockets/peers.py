@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import array
 import errno
 import os
 import select
@@ -18,7 +17,7 @@ from samebytes.plugins import deferred
 
 from .._errors import MessageError, RingRefusedError
 from .addresses import Address
-from .transport import SCM_CREDENTIALS
+from .transport import SCM_CREDENTIALS, rights
 
 __all__ = [
     "AT_ONCE",
@@ -77,7 +76,7 @@ def greet(
     own = _CREDENTIALS.pack(os.getpid(), os.getuid(), os.getgid())
     along = [(socket.SOL_SOCKET, SCM_CREDENTIALS, own)]
     if descriptors:
-        along.append(_rights(descriptors))
+        along.append(rights(descriptors))
     with deferred():
         sock.sendmsg([packet], along)
         if then is not None:
@@ -108,11 +107,7 @@ def sender(sock: socket.socket, packet: bytes, descriptors: Sequence[int]) -> Ca
     """Return a function written in C that sends a packet, and descriptors along with it."""
     if not descriptors:
         return partial(sock.send, packet)
-    return partial(sock.sendmsg, [packet], [_rights(descriptors)])
-
-
-def _rights(descriptors: Sequence[int]) -> tuple[int, int, bytes]:
-    return socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors).tobytes()
+    return partial(sock.sendmsg, [packet], [rights(descriptors)])
 
 
 def stream_of(fds: Sequence[Fd], process: int, name: str) -> socket.socket:

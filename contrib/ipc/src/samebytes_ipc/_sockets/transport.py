@@ -26,6 +26,7 @@ __all__ = [
     "descriptors_in",
     "receive_message",
     "receive_part",
+    "rights",
     "send_message",
     "sender_in",
 ]
@@ -58,11 +59,15 @@ def send_message(sock: socket.socket, body: bytes, descriptors: Sequence[int]) -
     """
     _check(sock)
     message = memoryview(pack_header(len(descriptors), len(body)) + body)
-    rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))
     # A receiver that is gone is an error, and not the signal that ends some programs.
-    sent = sock.sendmsg([message], [rights], socket.MSG_NOSIGNAL)
+    sent = sock.sendmsg([message], [rights(descriptors)], socket.MSG_NOSIGNAL)
     if sent < len(message):  # never of packets
         sock.sendall(message[sent:], socket.MSG_NOSIGNAL)
+
+
+def rights(descriptors: Sequence[int]) -> tuple[int, int, bytes]:
+    """Return the ancillary data by which these descriptors are passed."""
+    return socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors).tobytes()
 
 
 def receive_message(sock: socket.socket) -> tuple[bytes, list[Fd]]:
