@@ -142,6 +142,10 @@ def test_what_torch_cannot_lend() -> None:
         samebytes.tensor(torch.zeros(3, requires_grad=True))
     with pytest.raises(UnsupportedObjectError, match="conjugate"):
         samebytes.tensor(torch.zeros(3, dtype=torch.complex64).conj())
+    negated = torch.zeros(3, dtype=torch.complex64).conj().imag
+    with pytest.raises(UnsupportedObjectError, match="resolve_neg"):  # torch lends it as it is
+        samebytes.tensor(negated)
+    samebytes.tensor(negated.resolve_neg())
     with pytest.raises(LayoutError):
         samebytes.tensor(torch.zeros(4, dtype=torch.uint8).view(torch.float4_e2m1fn_x2))
 

@@ -215,6 +215,12 @@ def _ask_content(obj: Any, arguments: dict[str, Any]) -> tuple[object, Described
 
 
 def _ask_capsule(obj: Any, arguments: dict[str, Any]) -> object:
+    # PyTorch refuses to export what is conjugated when it is read, but not what is negated then.
+    if getattr(obj, "is_neg", bool)() is True:
+        raise UnsupportedObjectError(
+            f"{_name(obj)} has its negative bit set: its memory holds the negated numbers; "
+            "pass tensor.resolve_neg()"
+        )
     try:
         try:
             if not arguments:  # the most frequent case
