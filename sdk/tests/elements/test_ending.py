@@ -162,6 +162,41 @@ def test_an_error_of_threads_that_was_dropped_holds_no_frames(taken: str) -> Non
     assert not source.alive
 
 
+@pytest.mark.parametrize("fails", ["open", "process", "close", "interrupt"])
+@pytest.mark.usefixtures("without_collector")
+def test_a_dropped_error_in_a_coroutine_holds_no_element(fails: str) -> None:
+    class Fails(Log):
+        """With "interrupt" it is cancelled while it opens."""
+
+        def open(self, context: Any) -> None:
+            super().open(context)
+            if fails == "interrupt":
+                self._asked = threading.Event()
+                loop.call_soon_threadsafe(task.cancel)
+                assert self._asked.wait(60)
+                raise OSError("interrupted")
+
+        def interrupt(self) -> None:
+            if fails == "interrupt":
+                self._asked.set()
+
+    async def takes() -> None:
+        nonlocal loop, task
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        pipe = el.Pipeline(numbers(count=1), Fails([], fails=fails))
+        elements.update(pipe.elements.values())
+        with suppress(ElementError, asyncio.CancelledError):
+            async with await pipe.start_async() as out:
+                async for _ in out:
+                    pass
+
+    loop: Any = None
+    task: Any = None
+    elements: weakref.WeakSet[Any] = weakref.WeakSet()
+    asyncio.run(takes())
+    assert not elements
+
+
 @pytest.mark.parametrize("threads", [0, 1])
 @pytest.mark.usefixtures("without_collector")
 def test_ctrl_c_in_close_holds_nothing(threads: int) -> None:

@@ -38,6 +38,8 @@ async def opened(run: Run) -> None:
             await asyncio.wait([opening], timeout=_AGAIN)
         run.close(failed=True)
         raise
+    finally:
+        del opening  # it holds what it raised, whose traceback holds this call
 
 
 def _retrieve(opening: asyncio.Future[None]) -> None:
@@ -58,26 +60,18 @@ async def in_a_thread(stop: Callable[[], object]) -> None:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
-    def end(error: BaseException | None) -> None:
-        if done.done():  # cancelled
-            return
-        if error is None:
-            done.set_result(None)
-        else:
-            done.set_exception(error)
-
-    def work() -> None:
+    def work(done: asyncio.Future[None]) -> None:
         raised = None
         try:
             stop()
         except BaseException as error:
             raised = error
         with suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(end, raised)
-        del raised  # its traceback holds this call
+            loop.call_soon_threadsafe(_end, done, raised)
+        del done, raised  # its traceback holds this call
 
     thread = threading.Thread(
-        target=copy_context().run, args=(work,), name="samebytes asynchronous"
+        target=copy_context().run, args=(work, done), name="samebytes asynchronous"
     )
     thread.start()
     try:
@@ -87,3 +81,13 @@ async def in_a_thread(stop: Callable[[], object]) -> None:
     finally:
         if not done.cancel() and not done.cancelled():
             thread.join()  # it has said so, and ends
+        del done  # it holds what was raised, whose traceback holds this call
+
+
+def _end(done: asyncio.Future[None], error: BaseException | None) -> None:
+    if done.done():  # cancelled
+        return
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)
