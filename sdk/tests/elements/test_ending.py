@@ -165,6 +165,10 @@ def test_an_error_of_threads_that_was_dropped_holds_no_frames(taken: str) -> Non
 @pytest.mark.parametrize("fails", ["open", "process", "close", "interrupt"])
 @pytest.mark.usefixtures("without_collector")
 def test_a_dropped_error_in_a_coroutine_holds_no_element(fails: str) -> None:
+    elements: weakref.WeakSet[Any] = weakref.WeakSet()
+    loop: Any = None
+    task: Any = None
+
     class Fails(Log):
         """With "interrupt" it is cancelled while it opens."""
 
@@ -190,9 +194,6 @@ def test_a_dropped_error_in_a_coroutine_holds_no_element(fails: str) -> None:
                 async for _ in out:
                     pass
 
-    loop: Any = None
-    task: Any = None
-    elements: weakref.WeakSet[Any] = weakref.WeakSet()
     asyncio.run(takes())
     assert not elements
 
