@@ -17,10 +17,10 @@ __all__ = [
 
 
 class MessageError(SamebytesError, ValueError):
-    """Something that was received, or was to be sent, cannot be part of a message.
+    """Something received, or about to be sent, cannot be part of a message.
 
-    Nothing of a message that was received is kept: its descriptors are closed. Close the
-    connection too, for what follows on a stream cannot be told apart.
+    Nothing of a received message is kept: its descriptors are closed. Close the connection too,
+    for a stream does not show where the next message begins.
 
     Attributes:
         field: what is wrong, for instance "frame.planes[1].offset" or "descriptors[0]".
@@ -36,14 +36,14 @@ class EndOfStreamError(SamebytesError, EOFError):
 
 
 class OfferError(SamebytesError, EOFError):
-    """A pickled tensor or frame cannot be had: one pickle is for one receiver, soon."""
+    """A pickled tensor or frame cannot be fetched: a pickle is for one receiver, for some time."""
 
 
 class RingTimeoutError(SamebytesError, TimeoutError):
     """No slot came back in time, no frame or reader came, or nobody wrote.
 
     Attributes:
-        holders: of the slots, if it was about those: how many each process has, by its number.
+        holders: how many slots each process has, by process ID, if it was slots that were missing.
     """
 
     def __init__(self, message: str, holders: Mapping[int, int] | None = None) -> None:

@@ -10,13 +10,13 @@ from ctypes import py_object
 __all__ = ["hold_on"]
 
 _held: list[object] = []
-# Nor does the end of the interpreter drop it.
+# One reference more than there are holders: the end of the interpreter does not drop it either.
 ctypes.pythonapi.Py_IncRef(py_object(_held))
 
 
 def hold_on(things: Iterable[object]) -> None:
-    """Drop these never: what their releases give back is the parent's to give back.
+    """Never drop these: what their releases would give back, the parent still uses.
 
-    That may be a slot of another ring, or a surface of a decoder.
+    It may be a slot of another ring, or a surface of a decoder.
     """
     _held.extend(things)

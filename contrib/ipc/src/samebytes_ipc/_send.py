@@ -30,22 +30,22 @@ def send(sock: socket.socket, item: DMATensor | Frame, *, copy: bool = False) ->
     of a frame also format, size, pts, regions and metadata, typed entries included. Both processes
     have the memory from then on, and each keeps it as long as it needs it. Neither knows when the
     other is done: let the receiver send a byte of its own. Flush or close a mapping to the CPU
-    before.
+    first.
 
     Args:
         sock: a connected Unix socket, SOCK_STREAM or SOCK_SEQPACKET, with or without a timeout.
             After a TimeoutError part of the message may be sent: close the connection.
-        item: memory of "dma": map others to "dma" first. If it is read-only, so is the received
-            one, but a descriptor that was opened for writing can be written by whoever has it.
-        copy: write tensors of inference results into the message that lie in other memory than
-            "dma". It is counted in `samebytes.stats()`, and there is room for about 45 KiB.
+        item: memory of "dma"; map other memory to "dma" first. If it is read-only, so is what is
+            received, but whoever has a descriptor that was opened for writing can write to it.
+        copy: write those tensors of inference results into the message that lie in other memory
+            than "dma". This is counted in `samebytes.stats()`, and there is room for about 45 KiB.
 
     Raises:
         CopyRequiredError: there is such a tensor, and copy=True was not given.
         UnsupportedObjectError: other memory, a frame of sound, or another kind of socket.
-        MessageError: metadata that is not plain data, an array without elements, or so much that
-            it does not fit into a message. Nothing was sent.
-        OSError: what the socket says (TimeoutError, BrokenPipeError ...).
+        MessageError: metadata that is not plain data, an array without elements, or more than
+            fits into a message. Nothing was sent.
+        OSError: raised by the socket (TimeoutError, BrokenPipeError ...).
     """
     body, buffers = prepared(item, copy)
     item.wait()
@@ -86,8 +86,9 @@ def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer
 def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
     """The next tensor or frame that another process sends.
 
-    Everything that comes is checked before it is used, and what is refused is closed. The memory
-    is shared: its bytes may change at any time, so copy what you check before you act upon it.
+    Everything that comes is checked before it is used; descriptors that are refused are closed.
+    The memory is shared: its bytes may change at any time, so copy what you check before you act
+    upon it.
 
     Args:
         sock: a connected Unix socket, SOCK_STREAM or SOCK_SEQPACKET, with or without a timeout.
@@ -103,7 +104,7 @@ def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:
         EndOfStreamError: the other side closed the connection.
         MessageError: it sent something else, or an invalid message; `field` says what.
         UnsupportedObjectError: another kind of socket.
-        OSError: what the socket says (TimeoutError, ConnectionResetError ...).
+        OSError: raised by the socket (TimeoutError, ConnectionResetError ...).
     """
     body, fds = receive_message(sock)
     try:

@@ -33,10 +33,10 @@ __all__ = ["offer", "offers", "opened", "set_pickle_timeout"]
 _KEY = 16
 _ANSWER_SECONDS = 10.0
 _KEY_SECONDS = 2.0
-# Those of one user whose key has not come: the one that has been silent longest goes.
+# Connections of one user that have not sent their key. Beyond that, the oldest one is closed.
 _MOST_SILENT = 16
 _NAP = 0.02
-# What accept() fails with for want of room here, while the one who asks stays in the queue.
+# Errors of accept() that mean a shortage here; the client stays in the kernel's queue.
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _NO_ROOM_SECONDS = 0.1
 _LAST_SECONDS = 2.0
@@ -52,7 +52,7 @@ class _Offer(NamedTuple):
 
 
 class _Client:
-    """One that has connected, and the part of its key that has come."""
+    """A connected client, and the part of its key that has come."""
 
     def __init__(self, sock: socket.socket, user: int) -> None:
         self.sock = sock
@@ -74,7 +74,7 @@ class Offers:
         self.seconds = 300.0
 
     def __len__(self) -> int:
-        """Return the number of offers that were not fetched yet."""
+        """Return the number of offers that have not been fetched yet."""
         return len(self._offers)
 
     def add(self, item: DMATensor | Frame) -> tuple[bytes, bytes]:
@@ -107,7 +107,7 @@ class Offers:
             time.sleep(_NAP)
 
     def forget_old(self) -> float | None:
-        """Drop what nobody fetched in time; seconds until the next is due, None without any."""
+        """Drop the offers that nobody fetched in time; return the seconds until the next is due."""
         now = time.monotonic()
         with self._lock:
             for key in [key for key, known in self._offers.copy().items() if known.until <= now]:
@@ -115,7 +115,7 @@ class Offers:
             return min((o.until - now for o in self._offers.values()), default=None)
 
     def _answer(self) -> None:
-        """In the thread: until nothing is offered any more."""
+        """Answer clients until nothing is offered any more: the body of the thread."""
         while True:
             seconds = self.forget_old()
             with self._lock:
@@ -137,7 +137,7 @@ class Offers:
             ready = {n for n, _ in waiting.poll(max(min(nearest), 0) * 1000 + 1)}
             with suppress(BlockingIOError):
                 os.eventfd_read(wake.fileno())
-            # One that asks badly, or not at all, does not keep others from asking.
+            # A client that sends nonsense, or nothing, does not keep the others waiting.
             for client in [c for c in self._clients if c.sock.fileno() in ready]:
                 self._hear(client)
             if listener.fileno() in ready:
@@ -163,7 +163,7 @@ class Offers:
             self._send_away(silent[0])
 
     def _hear(self, client: _Client) -> None:
-        """Take what has come of a key; with all of it, send what it opens."""
+        """Read what has come of a client's key; once it is whole, send what it stands for."""
         try:
             part = client.sock.recv(_KEY - len(client.key))
         except BlockingIOError:
@@ -177,7 +177,7 @@ class Offers:
             found = self._offers.pop(bytes(client.key), None)
         if found is not None:
             client.sock.settimeout(_KEY_SECONDS)
-            with suppress(OSError):  # it is gone
+            with suppress(OSError):  # the client is gone
                 send_message(client.sock, found.body, [b.fileno() for b in found.buffers])
         self._send_away(client)
 
@@ -196,7 +196,7 @@ class Offers:
         self._listener = self._wake = None
 
     def leave_to_the_parent(self) -> None:
-        """In a forked child, which has no such thread: others would wait for it."""
+        """Stop offering in a forked child, which does not have the thread that would answer."""
         hold_on(self._offers.values())
         self._offers.clear()
         self._running = False
@@ -225,7 +225,7 @@ def opened(address: bytes, key: bytes) -> DMATensor | Frame:
             _connect(sock, address)
             _check_user(sock)
             sock.sendall(key, socket.MSG_NOSIGNAL)
-            # The pickle says what is called: whoever loads it trusts who made it.
+            # A pickle can call anything: whoever loads it trusts the process that made it.
             return receive(sock, trusted=True)
         except (TimeoutError, BlockingIOError) as error:
             raise OfferError(
@@ -234,7 +234,7 @@ def opened(address: bytes, key: bytes) -> DMATensor | Frame:
             ) from error
         except (EndOfStreamError, MessageError, ConnectionError, FileNotFoundError) as error:
             if isinstance(error, MessageError) and error.field != "message":
-                raise  # it came whole
+                raise  # the message came whole, and is invalid
             raise OfferError(
                 "this pickle of a tensor or frame was loaded before, or too late, or the process "
                 "that made it has ended: one pickle is for one receiver, which is to load it "
@@ -272,11 +272,11 @@ def _check_user(sock: socket.socket) -> None:
 
 
 def set_pickle_timeout(seconds: float) -> None:
-    """For how long memory is kept that was pickled for another process and not loaded there.
+    """Set how long memory is kept that was pickled for another process and not loaded there.
 
     Args:
-        seconds: counted in seconds from the moment of pickling; 300 at first. It applies to this
-            process, from now on.
+        seconds: how many seconds, from the moment of pickling; 300 at first. It applies to what
+            this process pickles from now on.
 
     Raises:
         ValueError: not a number above 0.

@@ -18,7 +18,10 @@ _AFTER_THE_QUEUES = -100
 
 
 def register() -> None:
-    """Let that pickler ask here; by exact class, as it does. samebytes-dma calls this."""
+    """Register both classes with that pickler, which looks for an object's exact class.
+
+    samebytes-dma calls this.
+    """
     ForkingPickler.register(DMATensor, _reduced)
     ForkingPickler.register(Frame, _reduced)
     _end_later(_end)
@@ -30,7 +33,7 @@ def _end_later(end: Any) -> None:
 
 
 def _end() -> None:
-    """Let a worker that ends wait for those who have its pickles, and not yet the memory.
+    """Let a worker that ends wait for processes that have its pickles, but not yet the memory.
 
     A pool with maxtasksperchild ends its workers right after their last result, and a queue pickles
     what was put into it when its process ends.

@@ -10,7 +10,7 @@ __all__ = ["check_timeout", "is_whole"]
 
 
 def check_timeout(seconds: Any, name: str = "timeout") -> None:
-    """Refuse a time that nobody can wait for; None is without limit.
+    """Refuse a timeout that nobody can wait for; None means no limit.
 
     Raises:
         ValueError: not-a-number, for which a ring would wait forever, or another object.

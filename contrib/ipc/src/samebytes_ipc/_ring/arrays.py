@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slots as frames of the CPU: what `acquire(target="cpu")` gives of memory that stays mapped."""
+"""Slots as frames of the CPU: what `acquire(target="cpu")` gives where memory stays mapped."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _Made = tuple[Slot, memoryview, Any, weakref.ref[Any], list[weakref.ref[Any]]]
 """An item that nobody has yet: its slot, the bytes there, the item, and references to it and to the
 memory that all of its arrays hold."""
 
-# So many items are made together at most: after a pause of some milliseconds the first one takes as
-# long as five others, since the CPU's caches have forgotten the code.
+# How many items are made together, at most. After a pause of some milliseconds the first one takes
+# as long as five others, since the CPU's caches have lost the code.
 _AHEAD = 8
 
 
 class ArraySlots:
     """Gives out the slots of one ring as frames or tensors of the CPU, in turn.
 
-    Nothing is mapped and nothing runs at the end of such a frame: arrays hold the bytes of their
-    slot, to which a weak reference says whether anybody still does.
+    For such a frame nothing is mapped, and nothing runs at its end. Its arrays hold one array over
+    the bytes of the slot; a weak reference to that shows if anybody still uses the slot.
 
     Args:
         calls: of that ring.
@@ -53,7 +53,7 @@ class ArraySlots:
     def take(self) -> Any:
         """The next item; None where no slot is free, none is mapped, or the ring is not open.
 
-        What readers gave back is looked at where the slot whose turn it is was not free.
+        What readers gave back is read only if the slot whose turn it is was not free.
         """
         calls = self._calls
         with calls.lock:
@@ -92,7 +92,7 @@ class ArraySlots:
         """Make the next items of free slots, while readers are busy with the one that was sent."""
         if self._made:
             return
-        # Without a lock: take() looks whether they are still of use.
+        # Without a lock: take() checks whether they are still of use.
         own, turn = self._own, self._turn
         for slot in (*own[turn:], *own[:turn])[:_AHEAD]:
             if (bytes_ := slot.bytes) is not None and slot.free:
@@ -105,8 +105,8 @@ class ArraySlots:
         self._made.clear()
 
     def slot_of(self, item: object) -> Slot | None:
-        """The slot that an item was given for; None for any other object, as for a part of one."""
-        if item is None:  # as a reference to what is gone gives
+        """The slot that an item was given for; None for any other object, and for a part of one."""
+        if item is None:  # which a reference to a dropped item would match
             return None
         slot = self._own[self._turn - 1]  # mostly the one that was given last
         if slot.given is not None and slot.given() is item:
@@ -130,7 +130,7 @@ class ArraySlots:
         return item
 
     def _is_mapped(self, slot: Slot) -> bool:
-        """True if a slot that is free, or the caller's, can be had as arrays; then it is mapped."""
+        """Map a slot that is free, or the caller's, if arrays can lie in it; True if mapped."""
         slot_layout, buffer = self._slot_layout, slot.buffer
         if (
             slot.bytes is None

@@ -17,7 +17,7 @@ __all__ = ["Calls"]
 
 T = TypeVar("T")
 
-# How often a thread looks again that waits for a slot: arrays may be dropped without notice.
+# How often a thread that waits for a slot looks again: arrays may be dropped without notice.
 _NAP = 0.25
 
 
@@ -32,8 +32,8 @@ class Calls:
         server: its readers.
         state: "open", or what became of it.
         interrupted: calls must end.
-        busy: a slot is being chosen, a frame accepted, or readers are served. A finalizer may come
-            in the middle of it, which the lock does not keep out, and must do none of these.
+        busy: a slot is being chosen, a frame accepted, or readers are served. A finalizer that runs
+            in the middle of that has the lock already, and must do none of these.
     """
 
     __slots__ = ("busy", "interrupted", "lock", "server", "state")
@@ -59,7 +59,7 @@ class Calls:
                     self.server.over.popleft()
 
     def check(self) -> None:
-        """Raise what a call cannot go on for.
+        """Refuse a call that waits, if it cannot go on.
 
         Raises:
             ClosedError: the ring was closed or interrupted, or belongs to the parent process.
@@ -69,7 +69,7 @@ class Calls:
             raise ClosedError("this ring was interrupted")
 
     def check_open(self) -> None:
-        """Raise what a call cannot go on for that does not wait.
+        """Refuse a call that does not wait, if it cannot go on.
 
         Raises:
             ClosedError: the ring was closed, or belongs to the parent process.
@@ -78,10 +78,10 @@ class Calls:
             raise ClosedError(f"this ring was {self.state}")
 
     def alone(self, do: Callable[[], T]) -> T:
-        """Call a function, with the lock, in the middle of which no other is called.
+        """Call a function, with the lock, unless it would run in the middle of another one.
 
         Raises:
-            BusyError: it would be.
+            BusyError: it would.
         """
         self.check_not_busy()
         self.busy = True
@@ -91,10 +91,10 @@ class Calls:
             self.busy = False
 
     def check_not_busy(self) -> None:
-        """Refuse a finalizer or signal handler.
+        """Refuse the call of a finalizer or signal handler in the middle of another call.
 
         Raises:
-            BusyError: it has interrupted what must not be interrupted by its call.
+            BusyError: it has interrupted one.
         """
         if self.busy:
             raise BusyError("this ring is being used by what this call has interrupted")
@@ -105,16 +105,16 @@ class Calls:
         """Serve until something is found.
 
         Args:
-            found: called with the lock; None if it must wait.
+            found: called with the lock; it returns None to wait on.
             seconds: how long to wait.
-            error: makes what is raised after that, without the lock.
+            error: called without the lock; it makes the error that is raised after that time.
 
         Raises:
             ClosedError: as of `check`.
             BusyError: as of `alone`.
         """
         got = self._look_for(found)
-        if got is not None:  # mostly: nothing else is made for it
+        if got is not None:  # the usual case, for which nothing else is made
             return got
         deadline = time.monotonic() + seconds
         me, waiting = object(), self.server.waiting

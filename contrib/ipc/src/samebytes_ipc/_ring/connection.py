@@ -34,21 +34,22 @@ class Connection:
 
     Attributes:
         sock: the socket.
-        returns: the one through which frames go back; the same before the writer has passed it.
+        returns: the socket through which frames go back; `sock` until the writer has passed it.
         inbox: what the writer sends.
         received: its slots and layouts.
         credits: how many frames the writer lets this reader have at a time.
         sequence: of the latest frame; 0 before the first.
-        uses: what the writer knows to be held here, by sequence.
-        unsent: those that are over, and are to be given back.
+        uses: those that the writer knows of, by the sequence numbers of their frames.
+        unsent: those of them that are over, and have not been given back yet.
         alarmed: the writer's process was seen to have ended.
         ended: no more frames are taken from the writer.
-        polls: for what else each waits, and whether for room; those that no thread waits with now.
-        packet_came: what they say when nothing else has happened.
+        polls: poll objects that no thread waits with now, each with the eventfd that it watches
+            too, and with whether it waits for room.
+        packet_came: the events that they return when a packet came, and nothing else happened.
 
     Args:
         sock: the attribute.
-        mapped: frames are to be of the CPU's memory.
+        mapped: whether frames are to be of the CPU's memory.
     """
 
     __slots__ = ("_left", "_pidfd", "_process", "_sending", "alarmed", "credits", "ended",
@@ -66,12 +67,12 @@ class Connection:
         self.alarmed = self.ended = self._left = False
         self.packet_came = [(sock.fileno(), select.POLLIN)]
         self.polls: list[tuple[Fd, bool, select.poll]] = []
-        # A forked child sends nothing: its parent would do so again. fork() may come at any moment,
-        # and what other hooks of the child drop may come before its own one here.
+        # A forked child sends nothing, for its parent would send it again. fork() may come at any
+        # moment, and other hooks of the child may drop frames before the hook of this module runs.
         self._process = os.getpid()
         self._pidfd: Fd | None = None
-        # Whoever puts a list of its own into it may send. No lock: a finalizer cannot wait for one,
-        # and must not go on in the middle of what its own thread does.
+        # The call that has put a list of its own into it may send. A lock would not do: a finalizer
+        # cannot wait for one, and must not send in the middle of what its own thread sends.
         self._sending: dict[None, list[None]] = {}
         _open.add(self)
 
@@ -121,10 +122,10 @@ class Connection:
         return "no frame came in time"
 
     def _watch(self, writer: int) -> None:
-        """It has answered: notice the end of its process, also while another has its socket."""
+        """Watch the process of a writer that has answered: another one may keep its socket open."""
         self._pidfd = pidfd_of(writer)
-        self.polls.clear()  # they do not wait for that
-        # Nobody asks who sent what comes now, and credentials take time with each packet.
+        self.polls.clear()  # they do not wait for its end
+        # The sender of what comes now is of no interest, and credentials cost time in each packet.
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
     def look_for_writer(self) -> bool:
@@ -139,7 +140,7 @@ class Connection:
         return bool(waiting.poll(0))
 
     def poll_for(self, wake: Fd, room: bool) -> select.poll:
-        """Return what waits for a packet, the end of the writer, `wake`, or room to give back.
+        """Return a poll object for a packet, the end of the writer, `wake`, and room to give back.
 
         Args:
             wake: what else to wait for.
@@ -165,16 +166,16 @@ class Connection:
         return waiting
 
     def send_unsent(self) -> None:
-        """Send what there is to say, as far as there is room: one thread at a time."""
+        """Give back what is over, and leave, as far as there is room: one thread at a time."""
         me: list[None] = []
         while True:
             try:
-                # Whoever sends looks again.
+                # If another call is sending, it will look again.
                 if self._sending.setdefault(None, me) is not me or self._process != os.getpid():
                     return
                 room = self._send_all()
             finally:
-                # No call is made here: a signal handler's exception comes after those.
+                # No call is made here: a signal handler's exception comes after these lines.
                 try:
                     if self._sending[None] is me:
                         del self._sending[None]
@@ -186,8 +187,8 @@ class Connection:
     def _send_all(self) -> bool:
         """Send all; False if there is no room.
 
-        An exception of a signal handler may lose what is being sent. The writer has that frame's
-        slot back when the socket is closed.
+        An exception of a signal handler may lose the record that is being sent. The writer then
+        gets the slot back when the socket is closed.
         """
         while self.unsent:
             use = self.unsent.popleft()
@@ -199,7 +200,7 @@ class Connection:
                     self.uses[use.sequence] = use
                     self.unsent.appendleft(use)
                     return False
-                # Else the writer is gone, and wants nothing any more.
+                # Otherwise the writer is gone, and needs nothing any more.
         if self.ended and not self._left:
             with deferred():
                 try:
@@ -219,7 +220,7 @@ class Connection:
         self.send_unsent()
 
     def close(self) -> None:
-        """Close the descriptors: whatever is used here, the writer takes back."""
+        """Close the descriptors; the writer takes back all that is used here."""
         self.sock.close()
         self.returns.close()
         self.inbox.clear()
@@ -229,8 +230,8 @@ class Connection:
             self._pidfd.close()
 
 
-# Strong: the socket of one that only a reference cycle holds would be finalized before its frames
-# could give their slots back.
+# Strong references: the socket of a connection that only a reference cycle holds would be finalized
+# before its frames could give their slots back.
 _open: set[Connection] = set()
 
 

@@ -21,15 +21,15 @@ class Delivery:
 
     Args:
         sequence: its number among the frames that the writer accepted.
-        packet: is sent.
+        packet: what is sent.
         slot: where it lies.
         layout: how it lies there.
         results: memory of inference results, whose descriptors go along.
         holds: what keeps memory of others alive, and a decoder from using it again.
-        over: gets that when all readers are done.
+        over: gets `holds` when all readers are done.
 
     Attributes:
-        holds: that, until then; None for a slot of the ring's own.
+        holds: the argument, until then; None for a slot of the ring's own.
         awaited: how many readers have it or await it, as its slot counts for all of its frames.
     """
 
@@ -64,15 +64,15 @@ class Delivery:
         self.awaited = 0
 
     def lose_reader(self) -> None:
-        """Take note that one reader less has or awaits it."""
-        # No call is made here: a signal handler's exception comes after those.
+        """Note that one reader fewer has or awaits it."""
+        # No call is made here: a signal handler's exception comes after these lines.
         self.awaited -= 1
         self.slot.awaited -= 1
         if not self.awaited:
             self.free()
 
     def free(self) -> None:
-        """Give up what it holds: no reader has or awaits it."""
+        """Give up what it holds, when no reader has or awaits it."""
         if self.holds is not None:
             self._over.append(self.holds)
             self.holds = None

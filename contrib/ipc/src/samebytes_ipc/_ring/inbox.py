@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packet of a socket whose turn it is: a signal handler that raises loses none."""
+"""The packet of a socket that is acted on next: a signal handler that raises loses none."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = ["Inbox"]
 
 
 class Inbox:
-    """The packet of a socket whose turn it is.
+    """The packet of a socket that is acted on next.
 
-    It stays here until it was acted on. If an exception comes before that, it is found again: to
-    act on it once more must do no harm. Were one lost that brings other memory for a slot, later
-    frames would show the bytes of the memory before.
+    It stays here until that is done. If an exception comes before, the next call finds it again, so
+    acting on it twice must do no harm. If a packet were lost that brings other memory for a slot,
+    later frames would show the bytes of the memory before.
 
     Attributes:
-        packets: what the socket said of it; empty if none was received.
-        room: begins with its bytes.
+        packets: what the socket returned for it; empty if none was received.
+        room: the buffer that begins with its bytes.
         fds: its descriptors.
-        sender: the process that has sent it, or one before; 0 where it is not known.
+        sender: the process that sent it, or the last one that is known; 0 if none is.
     """
 
     __slots__ = ("_receive", "fds", "packets", "room", "sender")
@@ -52,16 +52,16 @@ class Inbox:
         self.sender = 0
 
     def first(self) -> int:
-        """Return the length of the packet whose turn it is; 0 at the end of the connection.
+        """Return the length of the next packet; 0 at the end of the connection.
 
         Raises:
             BlockingIOError: there is none.
             MessageError: it is too long, or has too many descriptors.
-            OSError: what the socket says.
+            OSError: raised by the socket.
         """
         packets = self.packets
         if not packets:
-            # Received and kept in one instruction, before or after which a signal handler runs.
+            # Received and stored in one instruction: a signal handler runs before or after it.
             packets += map(call, self._receive)
         nbytes, ancillary, flags, _ = packets[0]
         if ancillary or flags & _CUT:
@@ -84,12 +84,12 @@ class Inbox:
             )
 
     def packet(self, nbytes: int) -> bytes:
-        """Return its bytes, so many."""
+        """Return its bytes, of which there are `nbytes`."""
         return bytes(self.room[:nbytes])
 
     def take(self) -> None:
         """The packet was acted on."""
-        # No call is made here: a signal handler's exception comes after those.
+        # No call is made here: a signal handler's exception comes after these lines.
         self.fds = []
         del self.packets[:]
 

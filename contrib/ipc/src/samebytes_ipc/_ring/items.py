@@ -78,7 +78,7 @@ def set_readonly(item: Any) -> None:
 
 
 def set_arrays_readonly(item: Any) -> None:
-    """The same of arrays of the CPU's memory, which refuse to be written."""
+    """Mark an item of the CPU's memory as read-only, and let its arrays refuse to be written."""
     if type(item) is Frame:
         item.end_writing()
         for array in item.native:

@@ -44,7 +44,7 @@ __all__ = [
     "slot_layout_of",
 ]
 
-# As of memory of the CPU's, so that devices can take each plane by itself.
+# That of CPU memory in samebytes, so that devices can take each plane by itself.
 _ALIGNMENT = 128
 CPU = CpuContext.create(None, None)
 
@@ -57,10 +57,10 @@ class SlotLayout:
     """The places of planes in a buffer, for frames or tensors of one kind.
 
     Attributes:
-        infos, offsets: of each plane.
-        nbytes: of the buffer, at least.
-        image: what they are together; None of tensors.
-        one: it is a tensor, and no frame.
+        infos, offsets: those of each plane.
+        nbytes: how many bytes the buffer has, at least.
+        image: what the planes are together; None for tensors.
+        one: True for a tensor, False for a frame.
     """
 
     infos: tuple[TensorInfo, ...]
@@ -73,7 +73,7 @@ class SlotLayout:
         """Refuse what has no place in the packets of a ring.
 
         Raises:
-            LayoutError: it has more planes or axes than those, or a longer one.
+            LayoutError: it has more planes or axes than a packet can, or a longer axis.
         """
         if len(self.infos) > MAX_DESCRIPTORS:
             raise LayoutError(f"{len(self.infos)} planes: a ring carries at most {MAX_DESCRIPTORS}")
@@ -109,7 +109,7 @@ class SlotLayout:
 
     @classmethod
     def like(cls, item: Tensor | Frame) -> SlotLayout:
-        """Of a copy of that.
+        """The layout of a copy of an item.
 
         Raises:
             UnsupportedObjectError: a frame of sound.
@@ -149,7 +149,7 @@ class SlotLayout:
         return Frame.borrowed(planes, DMA, FrameMeta(self.image), keep=use)
 
     def places_in(self, mapped: Storage) -> Places:
-        """Of the array of each plane, in the bytes of a slot."""
+        """The place of the array of each plane, in the bytes of a slot."""
         return places_of(mapped, self.infos, self.offsets)
 
     def item_of(
@@ -201,7 +201,7 @@ def slot_layout_of(
 
 
 def copy_into(target: Any, source: Tensor | Frame) -> int:
-    """Copy all bytes of a frame or tensor into one in memory of "dma"; how many these are."""
+    """Copy all bytes of a frame or tensor into one of "dma"; return how many these are."""
     given = source.map("cpu", copy=True)
     with target.map("cpu", "w") as view:
         if isinstance(given, Frame):
@@ -216,7 +216,7 @@ class Layout:
     """The layout that frames share, which readers are sent once.
 
     Attributes:
-        number: as readers know it.
+        number: the one by which readers know it.
         version: how often the number was given to another layout.
         packet: what is sent.
     """
@@ -233,7 +233,7 @@ class Layouts:
     """The layouts of one ring.
 
     Attributes:
-        usual: of what acquire() gives, once it was sent.
+        usual: the layout of what acquire() gives, once it was sent.
 
     Args:
         slot_layout: the layout of what acquire() returns, which is looked up for each frame.
@@ -251,8 +251,8 @@ class Layouts:
         """Return the layout of what acquire() gives, in the memory of any slot.
 
         Args:
-            buffer: of one; None where the ring was closed.
-            meta: of a frame, whose format may be another one by now.
+            buffer: the memory of one slot; None if the ring was closed.
+            meta: that of a frame, whose format may have been changed; None for a tensor.
 
         Raises:
             MessageError, UnsupportedObjectError: it cannot be described to readers.
@@ -301,13 +301,13 @@ class Layouts:
         body = json.dumps(description, separators=(",", ":")).encode()
         with self._lock:
             if key not in self._known:
-                with deferred():  # with one less known, the next would get a number that is taken
+                with deferred():  # if only the old one went, the next would get a number in use
                     self._known[key] = self._numbered(body)
             return self._known[key]
 
     def _numbered(self, body: bytes) -> Layout:
         number, version = len(self._known), 0
-        if number >= MAX_LAYOUTS:  # the oldest one's
+        if number >= MAX_LAYOUTS:  # it gets the number of the oldest
             oldest, layout = next(iter(self._known.items()))
             number, version = layout.number, layout.version + 1
             del self._known[oldest]

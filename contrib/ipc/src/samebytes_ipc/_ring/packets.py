@@ -78,7 +78,7 @@ _MAX_PART = (1 << 31) - 1
 
 
 def pack_welcome(credits: int) -> bytes:
-    """The writer takes the reader, and may send so many frames before one comes back."""
+    """Pack the writer's answer to a reader that it takes: how many frames it may have at a time."""
     return _GREETING.pack(b"W", _MAGIC, VERSION, credits)
 
 
@@ -95,7 +95,7 @@ def unpack_welcome(packet: bytes) -> int:
 
 
 def pack_join(credits: int) -> bytes:
-    """A reader, which wants to have at most so many frames at a time; 0 leaves it to the writer."""
+    """Pack the greeting of a reader: how many frames it wants at a time; 0: as the writer likes."""
     return _GREETING.pack(b"J", _MAGIC, VERSION, credits)
 
 
@@ -119,7 +119,7 @@ def unpack_refused(packet: bytes) -> str:
 
 
 def pack_slot(slot: int) -> bytes:
-    """The memory of a slot, whose descriptor comes along."""
+    """Pack the number of a slot, whose memory comes along as a descriptor."""
     return _NUMBER.pack(b"S", slot)
 
 
@@ -156,7 +156,7 @@ def unpack_layout(packet: bytes) -> tuple[int, bytes]:
 def pack_frame(
     slot: int, layout: int, sequence: int, pts: int | None, base: Fraction | None, body: bytes
 ) -> bytes:
-    """A frame, with its metadata as a JSON object, or nothing where it has none.
+    """Pack a frame, with its metadata as a JSON object, or nothing if it has none.
 
     Args:
         slot, layout: where it lies and how.

@@ -58,7 +58,7 @@ class Pool:
         self._calls = calls
         self._memory = memory
         self._drops = drops
-        # Of each slot's memory and kind of frame, until the slot has another one.
+        # The planes in each slot, by its number, for the version and layout that it had last.
         self._planes: dict[int, tuple[int, SlotLayout, tuple[DMAPlane, ...]]] = {}
 
     def acquire(
@@ -110,7 +110,7 @@ class Pool:
         """The slot of memory of others, and what the caller holds while it uses it.
 
         Raises:
-            RingTimeoutError: as much of it is used as is remembered.
+            RingTimeoutError: as much of it as is remembered is in use, and none came back in time.
             MessageError: readers would refuse it.
             ClosedError: the ring was closed or interrupted.
         """
@@ -175,7 +175,7 @@ class Pool:
             slot.put(None)
 
     def _known_free(self) -> tuple[Slot, User] | None:
-        """As `_until_free` of own slots, if one is known to be free without a look at readers."""
+        """As `_until_free` of own slots, but None unless one is free without a look at readers."""
         with self._calls.lock:
             self._calls.check()
             return None if self._calls.server.behind else self._calls.alone(self._free_one)
@@ -224,6 +224,6 @@ class Pool:
 
 
 def _ended(users: list[User], dropped: Callable[[], object]) -> None:
-    # If a signal handler comes before this, they end with what refers to them.
+    # If a signal handler raises before this, they end together with what refers to them.
     users.clear()
     dropped()

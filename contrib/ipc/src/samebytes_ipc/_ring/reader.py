@@ -112,7 +112,7 @@ class RingReader(Storage.Uncopied):
         self._live = live
         self._spin = spin or 0.0
         self._lock = Lock()
-        # The number of the thread that connects, in a list of that call's own.
+        # The number of the thread that connects, in a list that only its call has.
         self._connecting: dict[None, list[int]] = {}
         self._wake: Fd | None = eventfd()
         self._stopped = self._ended = self._reading = False
@@ -142,9 +142,9 @@ class RingReader(Storage.Uncopied):
 
         Raises:
             RingTimeoutError: none came. Reading can be tried again.
-            EndOfStreamError: the writer ended without closing the ring, or closed it in vain
-                before this reader took all of it; not if it is `live`. Of several threads that
-                read, one gets it, and the others get None.
+            EndOfStreamError: the writer ended without closing the ring, or before this reader had
+                taken all of it; not if it is `live`. Of several threads that read, one gets it,
+                and the others get None.
             MessageError: the writer sent something else, or an invalid message. The
                 connection is closed.
             RingRefusedError: `live`, and the next writer takes no more readers, or is another
@@ -201,7 +201,7 @@ class RingReader(Storage.Uncopied):
             connection = self._connection
             if connection is not None:
                 connection.leave()
-            # Then: where a signal handler came before, close() can be called again.
+            # Only then: if a signal handler raised before, close() can be called again.
             self._connection = None
             if self._wake is not None:
                 self._address = _CLOSED
@@ -242,7 +242,7 @@ class RingReader(Storage.Uncopied):
     # Packets.
 
     def _look(self, connection: Connection) -> Any:
-        """As `_next`; where nothing has come, the next frames are prepared."""
+        """Return as `_next` does; if nothing has come, prepare the next frames."""
         with self._lock:
             if self._reading:
                 raise BusyError("this ring is being read by what this call has interrupted")
@@ -253,14 +253,14 @@ class RingReader(Storage.Uncopied):
                     connection.received.prepare()
                 return found
             except BaseException:
-                if connection.inbox.packets:  # where other threads see no packet coming
+                if connection.inbox.packets:  # which other threads do not see come
                     self._rouse(again=True)
                 raise
             finally:
                 self._reading = False
 
     def _next(self, connection: Connection) -> Any:
-        """The next frame that has arrived; _NOTHING where none is, or another writer's is."""
+        """The next frame that has arrived; _NOTHING if none has, or the connection is given up."""
         if connection.unsent:
             connection.send_unsent()
         inbox = connection.inbox
@@ -278,12 +278,12 @@ class RingReader(Storage.Uncopied):
                     return self._lost(connection, closed=False)
                 return _NOTHING
             except ConnectionResetError:
-                continue  # once, where the writer had not read all; its packets are there still
+                continue  # once, if the writer had not read all; its packets are still there
             except MessageError:
                 self._ended = True
                 self._give_up(connection)
                 raise
-            if kind in (END, LATE):  # it stays there, as long as this connection
+            if kind in (END, LATE):  # it stays in the inbox for as long as the connection lasts
                 return self._lost(connection, closed=True, late=kind == LATE)
         return _NOTHING
 
@@ -295,7 +295,7 @@ class RingReader(Storage.Uncopied):
         if len(connection.uses) >= MAX_SLOTS:
             raise MessageError("frame", f"{sequence} is one more than the {MAX_SLOTS} of a reader")
         frame, use = connection.received.frame(slot, layout, pts, base, body, inbox.fds)
-        # No call is made from here on: a signal handler's exception comes after those.
+        # No call is made from here on: a signal handler's exception comes after these lines.
         if connection.ended:  # a finalizer has closed this reader
             return _NOTHING
         use.connection, use.slot, use.sequence = connection, slot, sequence
@@ -326,11 +326,12 @@ class RingReader(Storage.Uncopied):
             raise MessageError("packet", f"{shown(packet)} is not a packet that can come now")
 
     def _lost(self, connection: Connection, *, closed: bool, late: bool = False) -> Any:
-        """The writer has ended: wait for the next one, or say so.
+        """Give up the connection to a writer that has ended; let read() wait for the next, or end.
 
         Args:
-            closed: it said so.
-            late: this reader joined after its last frame: as if it had come a moment later.
+            closed: the writer has closed the ring.
+            late: this reader joined after its last frame: it waits for the next writer, as if it
+                had come a moment later.
         """
         next_ = self._live or (late and not isinstance(self._address, _Mark | None))
         self._ended = not next_  # first: without a connection another thread makes one
@@ -347,14 +348,14 @@ class RingReader(Storage.Uncopied):
         connection.leave()
         if self._connection is connection:
             self._connection = None
-        # Of several threads one hears of the end: the others wait for a socket that is closed.
+        # Of several threads one learns of the end; the others wait for a socket that is closed.
         self._rouse(again=not self._ended)
 
     def _rouse(self, *, again: bool) -> None:
-        """Let the threads that wait look at once.
+        """Wake the threads that wait.
 
         Args:
-            again: they may wait again, by another eventfd: what was written once stays readable.
+            again: they may wait again, by another eventfd, since this one stays readable.
         """
         wake = self._wake
         if wake is not None:
@@ -389,14 +390,13 @@ class RingReader(Storage.Uncopied):
             events = comes(waiting, min(self._spin, seconds))
             seconds = seconds_until(deadline)
         if not events:
-            # An end of which no event comes is found out soon.
             events = waiting.poll(max(min(seconds, LONGEST_LOOK) * 1000, 1))
         connection.polls += ((wake, room, waiting),)
         if events != connection.packet_came:
             connection.look_for_writer()
 
     def _connect(self, deadline: float | None) -> None:
-        """Wait for a writer, and for its welcome. One thread does so for all that read."""
+        """Wait for a writer and its welcome. One thread does this for all that read."""
         me = [get_ident()]
         try:
             other = self._connecting.setdefault(None, me)
@@ -405,7 +405,7 @@ class RingReader(Storage.Uncopied):
             elif self._connection is None:
                 self._find_writer(deadline)
         finally:
-            # No call is made here: a signal handler's exception comes after those.
+            # No call is made here: a signal handler's exception comes after these lines.
             try:
                 if self._connecting[None] is me:
                     del self._connecting[None]
@@ -434,7 +434,7 @@ class RingReader(Storage.Uncopied):
             try:
                 check_writer(sock, address)
                 self._join(sock, deadline)
-            except EndOfStreamError:  # it ended just now, or so it ends all who come
+            except EndOfStreamError:  # it ended just now, or it ends every connection so
                 ended = True
                 time.sleep(min(seconds_until(deadline), _NAP))
                 continue
@@ -473,7 +473,7 @@ class RingReader(Storage.Uncopied):
     def _take_up(self, connection: Connection) -> None:
         with self._lock:
             if self._connection is None:  # else a signal handler has connected this reader
-                # Before anything else: whatever comes from now on, it is this reader's.
+                # Before anything else: whatever comes from now on, this reader has it.
                 self._connection = connection
                 self._writers += 1
                 if not isinstance(self._address, _Mark):
@@ -490,7 +490,7 @@ class RingReader(Storage.Uncopied):
 
 
 class _Mark(str):
-    """In place of an address."""
+    """A state of the reader, in place of an address."""
 
     __slots__ = ()
 

@@ -37,7 +37,7 @@ class Received:
     """The slots and layouts that one writer has sent, by their numbers.
 
     Args:
-        mapped: frames are to be of the CPU's memory.
+        mapped: whether frames are to be of the CPU's memory.
     """
 
     __slots__ = ("_latest", "_layouts", "_mapped", "_places", "_planes", "_ready", "_slots",
@@ -47,18 +47,18 @@ class Received:
         self._mapped = mapped
         self._slots: dict[int, DMABuffer] = {}
         self._layouts: dict[int, Description] = {}
-        # Of each slot and layout, when they first came together: then they are checked.
+        # The planes of each slot and layout, which are checked when the two first come together.
         self._planes: dict[_Key, tuple[DMAPlane, ...]] = {}
-        # Of those of them that need no access to begin or end: the bytes, and where arrays lie.
+        # Where no access must begin or end: the bytes of the slot, and the arrays' places in them.
         self._places: dict[_Key, tuple[memoryview, Places]] = {}
-        # Frames that may come, by slot and layout; and of which frames have come since prepare().
-        # All are in the layout that came last.
+        # Frames that are made in advance, by slot and layout, and what came since prepare(). All
+        # are in the layout that came last.
         self._ready: dict[_Key, _Prepared] = {}
         self._taken: dict[_Key, None] = {}
         self._latest: int | None = None
 
     def put_slot(self, number: int, fds: list[Fd]) -> None:
-        """The memory of a slot. Frames that lie in the one before keep it.
+        """Take the memory of a slot. Frames that lie in its earlier memory keep that.
 
         Raises:
             MessageError: not one descriptor, or one of memory that is not taken.
@@ -87,7 +87,7 @@ class Received:
         self, slot: int, layout: int, pts: int | None, base: Fraction | None, body: bytes,
         fds: list[Fd],
     ) -> tuple[Any, Use]:  # fmt: skip
-        """A frame or tensor, read-only, over its slot; and the use of that, which can begin.
+        """A read-only frame or tensor over its slot, and the use of it, which has not begun.
 
         Args:
             slot, layout: where it lies and how.
@@ -154,10 +154,9 @@ class Received:
         return Use.of(users[0]), _item_over(natives, DMA, DMATensor, storage, description)
 
     def prepare(self) -> None:
-        """Make the next frames now, while none is there, but for what their packets will say.
+        """Make the next frames in advance, while none is there, as far as their packets allow.
 
-        That is one for each slot whose frame was taken since: which slot is the next one is for the
-        writer to say.
+        That is one for each slot whose frame was taken since, as the writer chooses the next slot.
         """
         while self._taken:
             key, _ = self._taken.popitem()
@@ -193,13 +192,13 @@ def _item_over(
 
 
 def _used_by(use: SlotUse, buffer: DMABuffer, planes: tuple[DMAPlane, ...]) -> tuple[DMAPlane, ...]:
-    """Planes of a slot as those of one use of it."""
+    """The planes of a slot for one use of it."""
     lent = buffer.lent(use, readonly=True)
     return tuple([plane.moved_to(lent) for plane in planes])
 
 
 def _checked(description: Description, buffer: DMABuffer) -> tuple[DMAPlane, ...]:
-    """The planes of a layout in a slot in which nothing of the kind was before."""
+    """The planes of a layout in a slot, which were not checked before."""
     planes = []
     for i, plane in enumerate(description.planes):
         with named("tensor" if description.meta is None else f"frame.planes[{i}]"):

@@ -50,7 +50,7 @@ __all__ = ["RemoteReader"]
 
 
 class RemoteReader:
-    """One connection.
+    """A reader as its writer knows it: one connection.
 
     Attributes:
         sock: its socket.
@@ -65,8 +65,8 @@ class RemoteReader:
         held: those that it was sent and has not given back, by sequence.
         full: its socket had no room for the frame that comes next.
         room_awaited: the ring waits for that room.
-        packets, records: what came through each, until what it says is done. While there is any,
-            the socket need not be readable.
+        packets, records: what came through each socket and was not acted on yet. While there is
+            any, the socket need not become readable.
     """
 
     __slots__ = (
@@ -108,11 +108,11 @@ class RemoteReader:
         self.pending: deque[Delivery] = deque()
         self.held: dict[int, Delivery] = {}
         self._credits = MAX_SLOTS
-        # The versions that it was sent, by number.
+        # The versions of slots and of layouts that it was sent, by number.
         self._slots = [-1] * MAX_SLOTS
         self._layouts = [-1] * MAX_LAYOUTS
         self._done = self._dropped = self._lost = 0
-        self._last_read: int | None = None  # of one that leaves
+        self._last_read: int | None = None  # the last frame that it has read, when it leaves
         self.packets: list[Any] = []
         self.records: list[bytes] = []
         self._unpacked: Iterator[tuple[Any, ...]] | None = None  # of the first of them
@@ -121,7 +121,7 @@ class RemoteReader:
         self.returns.setblocking(False)
         self._receive_records = [partial(self.returns.recv, MOST_RECORDS)]
         self._send_packet = sock.send
-        # Room for credentials alone: the kernel closes descriptors that come along.
+        # Room for credentials only: the kernel closes descriptors that come along.
         space = socket.CMSG_SPACE(CREDENTIALS_SIZE)
         self._receive: list[Callable[[], Any]] = [
             partial(sock.recvmsg, MOST_FROM_READER + 1, space, CLOEXEC)
@@ -129,17 +129,17 @@ class RemoteReader:
 
     @property
     def unfinished(self) -> bool:
-        """True if something was received that was not acted on."""
+        """True if something was received and not acted on yet."""
         return bool(self.packets or self.records)
 
     def take(self, welcome: Callable[[RemoteReader], int], events: Sequence[int] | None) -> bool:
         """Act on what the reader has sent and given back.
 
-        A packet or record leaves its list with the last step of what it says. Where the exception
-        of a signal handler comes before that, the next call goes on with it.
+        A packet or record leaves its list with the last step of acting on it. If the exception of a
+        signal handler comes before that, the next call goes on with it.
 
         Args:
-            welcome: called when it joins; how many frames it may have at a time.
+            welcome: called when it joins; returns how many frames it may have at a time.
             events: the descriptors that are readable; None where that is not known.
 
         Returns:
@@ -151,7 +151,7 @@ class RemoteReader:
         stays = True
         if events is None or self.sock.fileno() in events:
             stays = self._take_packets(welcome)
-        # Then: what it wrote before it closed the socket is all there.
+        # After the packets: if the socket was closed, all that it wrote before is there now.
         return self._take_records() and stays and not (self.leaving and not self.held)
 
     def _take_packets(self, welcome: Callable[[RemoteReader], int]) -> bool:
@@ -169,13 +169,13 @@ class RemoteReader:
                     )
                 self._join(unpack_join(packet), welcome)
             try:
-                # Without an instruction of Python between the socket and the list, which has what
-                # came before an error.
+                # No instruction of Python comes between the socket and the list, so a signal
+                # handler that raises loses nothing.
                 self.packets.extend(map(call, self._receive))
             except BlockingIOError:
                 return True
             except ConnectionResetError:
-                continue  # once, where the reader had not read all; its packets are there still
+                continue  # once, if the reader had not read all; its packets are still there
             except OSError:
                 return False
 
@@ -201,7 +201,7 @@ class RemoteReader:
         self._receive = [partial(self.sock.recv, MOST_FROM_READER + 1)]
         self._other_end.close()
         del self.packets[0]
-        # Nobody asks who sent what comes now, and credentials take time with each packet.
+        # The sender of what comes now is of no interest, and credentials cost time in each packet.
         self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
 
     def _take_records(self) -> bool:
@@ -249,7 +249,7 @@ class RemoteReader:
         return True
 
     def _leave(self, last_read: int) -> None:
-        """It wants no more, and may still have frames up to the last one that it has read."""
+        """Note that it wants no more; it may still have frames up to the last that it has read."""
         with deferred():
             self._lose([sequence for sequence in self.held if sequence > last_read])
             self._forget_pending()
@@ -260,7 +260,7 @@ class RemoteReader:
 
         Args:
             most: how many it may have.
-            may_have: whether a frame can be sent now, for what other readers have.
+            may_have: whether a frame can be sent now, given what other readers have.
 
         Raises:
             OSError: it is gone.
@@ -277,16 +277,16 @@ class RemoteReader:
                 return
 
     def send_at_once(self, delivery: Delivery, most: int) -> bool:
-        """Send the usual frame: in a slot and layout that the reader knows, and it awaits no other.
+        """Send the usual frame: in a slot and layout that the reader knows, when no other waits.
 
-        What a frame costs while the reader keeps up is this function and a packet.
+        While the reader keeps up, a frame costs this function and a packet.
 
         Args:
-            delivery: is the last of those that wait, if any do.
+            delivery: the last of those that wait, if any do.
             most: how many frames the reader may have.
 
         Returns:
-            Whether it was sent; else `send` does it, or raises what there is to say.
+            Whether it was sent. If not, `send` does it, or raises the reason why it cannot be.
         """
         held, pending = self.held, self.pending
         slot, layout, have = delivery.slot, delivery.layout, len(held)
@@ -319,8 +319,8 @@ class RemoteReader:
             self._layouts[layout.number] = layout.version
         results = [buffer.fileno() for buffer in delivery.results]
         send = sender(self.sock, delivery.packet, results)
-        # Noted before it is sent, as it must not be sent twice, and with no other call in between:
-        # a signal handler's exception comes after those.
+        # Noted before it is sent, as it must not be sent twice, and without another call in
+        # between: a signal handler's exception comes after all three lines.
         self.held[delivery.sequence] = delivery
         del self.pending[0]
         try:
@@ -330,12 +330,12 @@ class RemoteReader:
             raise
 
     def _take_back(self, delivery: Delivery) -> None:
-        """It was noted as sent, and could not be: it waits again."""
+        """Let a frame wait again that was noted as sent and could not be."""
         del self.held[delivery.sequence]
         self.pending.appendleft(delivery)
 
     def drop(self, delivery: Delivery) -> None:
-        """Leave a frame out that it was not sent."""
+        """Leave out a frame that it was not sent."""
         with deferred():
             self.pending.remove(delivery)
             self._dropped += 1
@@ -354,7 +354,7 @@ class RemoteReader:
     def finish(self, frames: int) -> None:
         """Tell it that the stream has ended, if it was sent everything and there is room.
 
-        One that joined after the last frame was too late for this stream, and gets another word.
+        One that joined after the last frame was too late for this stream, and gets another packet.
 
         Args:
             frames: how many the stream had.

@@ -70,7 +70,7 @@ class Sender:
         """Send a frame or tensor of "dma".
 
         Args:
-            holds: what readers use of others; None for a slot of the ring's own.
+            holds: what keeps memory of others for readers; None for a slot of the ring's own.
 
         Returns:
             Its number.

@@ -28,37 +28,37 @@ from .remote_reader import RemoteReader
 
 __all__ = ["Server"]
 
-# Those of one user who have connected and not joined: the one that has been silent longest goes.
+# How many of one user may have connected and not joined. Beyond that, the oldest one is closed.
 _MOST_UNJOINED = 16
-# So many are let in at a time, so that a crowd does not keep frames from being sent.
+# How many are let in at a time, so that a crowd does not keep frames from being sent.
 _MOST_AT_ONCE = 64
 _UNJOINED_SECONDS = 10.0
 _MOST_DEPARTURES = 64
-# How long to wait before a packet is tried again for which a socket had no room.
+# How long to wait before a packet that a socket had no room for is tried again.
 _BLOCKED_SECONDS = 0.002
 # How long a reader that joins, or ends, may go unnoticed while frames are sent.
 _FRESH_SECONDS = 0.01
-# For how long nobody is let in after there was no descriptor left for one.
+# How long nobody is let in after there was no descriptor left for one.
 _FULL_SECONDS = 0.1
 
 
 class Server:
-    """The readers of one ring. One thread at a time calls it, but `poll` and `wake`.
+    """The readers of one ring. One thread at a time calls it, except for `poll` and `wake`.
 
     Args:
-        address: where readers connect; None where they are given.
+        address: where readers connect; None if they come by `add`.
         most_readers: how many may take part.
         most_held: how many frames each of so many readers may have at a time.
         most_slots: how many slots they may have together; None for all.
 
     Attributes:
         accepted: the number of the latest frame, 0 before the first.
-        departures: of the last readers that are gone.
+        departures: those of the last readers that are gone.
         over: memory of others that readers are done with. The caller drops it, without its lock.
         waiting: one object for each call that waits for a slot.
         behind: some readers may still have to be sent what was accepted.
-        fresh_until: from when on a frame is sent only after a look for who has come or gone, as of
-            time.monotonic().
+        fresh_until: until when frames are sent without a look for readers that have come or gone,
+            as of time.monotonic().
     """
 
     def __init__(
@@ -83,15 +83,15 @@ class Server:
         self._listener: socket.socket | None = None
         self._full_until: float | None = None
         self._readers: list[RemoteReader] = []
-        # Those who came to the listener, and may not have joined, with their user; oldest first.
+        # Connections from the listener that may not have joined, with their user; oldest first.
         self._silent: list[tuple[int, RemoteReader]] = []
-        # Who gets the next frame, and how many of them each may have; see _count().
+        # The readers that get the next frame, and how many each may have at a time; see _count().
         self._joined: list[RemoteReader] = []
         self._most = 1
         self._by_number: dict[int, RemoteReader] = {}
-        # Through which they give frames back.
+        # The descriptors through which these give frames back.
         self._expected: set[int] = set()
-        # Somebody may have joined or left since _count().
+        # A reader may have joined or left since _count().
         self._uncounted = False
         wake = eventfd()
         self._wake: Fd | None = wake
@@ -130,7 +130,7 @@ class Server:
             self._epoll.poll(min(seconds, LONGEST_LOOK))
 
     def add(self, sock: socket.socket) -> None:
-        """A connection that a reader has, or will have, the other end of."""
+        """Add a connection whose other end a reader has, or will have."""
         check(sock)
         self._enter(sock)
 
@@ -142,7 +142,7 @@ class Server:
 
     @property
     def readers(self) -> list[RemoteReader]:
-        """All who may have frames."""
+        """All readers that may have frames."""
         return [r for r in self._readers if r.joined]
 
     @property
@@ -151,9 +151,9 @@ class Server:
         return self._gone
 
     def serve(self) -> None:
-        """Do what there is to do; nothing waits.
+        """Do what there is to do, without waiting.
 
-        Where the exception of a signal handler ends it, the next call does the rest.
+        If the exception of a signal handler ends it, the next call does the rest.
         """
         for each in self._readers.copy():
             if each.unfinished:
@@ -177,12 +177,12 @@ class Server:
         self.behind = any(each.pending for each in self._readers)
 
     def take_back(self) -> None:
-        """Take what readers have given back. It costs less than to serve, which does the rest."""
+        """Take what readers have given back. It costs less than serve(), which does the rest."""
         for reader in self.joined():
             self._look_at(reader, (reader.returns.fileno(),))
 
     def look_for_changes(self) -> None:
-        """Serve if somebody has come or gone, twice as a greeting waits for the call after.
+        """Serve if a reader has come or gone: twice, as a greeting is read only by the second call.
 
         What readers give back stays where it is.
         """
@@ -194,28 +194,28 @@ class Server:
         self.fresh_until = time.monotonic() + _FRESH_SECONDS
 
     def offer(self, delivery: Delivery) -> int:
-        """Send a frame to all who take part; how many these are.
+        """Send a frame to all readers that take part; return how many these are.
 
         Each gets it, if not now, then in a later call.
 
-        What readers give back costs more to take one by one than together. So after frames in free
-        slots of the ring's own nobody looks at it, until a slot or a reader's share is wanted.
-        Memory of others is awaited by whoever lent it.
+        Frames that readers give back cost more to take one by one than together. So they are not
+        taken after a frame in a slot of the ring's own, until a slot or a reader's share is wanted.
+        For memory of others they are taken at once: its owner may be waiting for it.
         """
         self.behind = True  # until all is done
         while True:
             readers = self.joined() if self._uncounted else self._joined
             slot, count = delivery.slot, len(readers)
             note: Callable[[], object]
-            if count == 1:  # mostly, and quicker without iterators
+            if count == 1:  # the usual case, and quicker without iterators
                 note = partial(readers[0].pending.append, delivery)
             else:
                 each = [reader.pending for reader in readers]
                 note = partial(any, map(deque.append, each, repeat(delivery)))
-            if readers is self._joined:  # else a finalizer that serves saw somebody come or go
+            if readers is self._joined:  # else a finalizer that serves saw a reader come or go
                 break
-        # One call is made here, of functions written in C: a signal handler's exception comes
-        # before or after all of it, and finds every reader with the frame or without it.
+        # Only one call is made here, of functions written in C: a signal handler's exception comes
+        # before or after all of it, when every reader has the frame or none does.
         delivery.awaited = count
         slot.awaited += count
         self.accepted = delivery.sequence
@@ -234,7 +234,7 @@ class Server:
         return len(readers)
 
     def drop_oldest(self, droppable: Callable[[Delivery], bool]) -> bool:
-        """Leave out the oldest frame that waits for readers, and that none has been sent.
+        """Leave out the oldest frame that waits for readers and has not been sent to any.
 
         Args:
             droppable: which frames it may be.
@@ -257,14 +257,14 @@ class Server:
             yield from reader.pending
 
     def send_away(self, process: int) -> bool:
-        """Close the connections of a process; whether there were any."""
+        """Close the connections of a process; return whether there were any."""
         found = [r for r in self._readers if r.joined and r.process == process]
         for reader in found:
             self._depart(reader, "sent away")
         return bool(found)
 
     def finish(self) -> bool:
-        """Tell the readers that were sent everything that the stream has ended.
+        """Tell those readers that the stream has ended which were sent everything.
 
         Nobody joins from now on.
 
@@ -274,7 +274,7 @@ class Server:
         unlink(self._address or "", self._file)
         self._file = None
         if self._listener is not None:
-            self._accept(self._listener)  # who is in the queue is to see an end, and no error
+            self._accept(self._listener)  # those in the queue are to see an end, and no error
             self._epoll.unregister(self._listener.fileno())
             self._listener.close()
             self._listener = None
@@ -297,7 +297,7 @@ class Server:
         self.close_descriptors()
 
     def close_descriptors(self) -> None:
-        """Close what this process has, and nothing else: other processes notice nothing of it."""
+        """Close what this process has, and nothing else: other processes do not notice."""
         for reader in self._readers:
             reader.close()
         self._readers.clear()
@@ -310,13 +310,13 @@ class Server:
         self._wake = None
 
     def leave_to_the_parent(self) -> None:
-        """In a forked child: the same, and nothing that readers have is given back from here."""
+        """Close the descriptors in a forked child, which gives nothing back that readers have."""
         hold_on([*self._readers, *self.over])
         self.over.clear()
         self.close_descriptors()
 
     def _count(self) -> None:
-        """Somebody has joined, or takes no more frames, or is gone."""
+        """Update who gets the next frame, after a reader has joined, left or gone."""
         self._joined = [r for r in self._readers if r.joined and not r.leaving]
         self._most = self._most_held(len(self._joined))
         self._expected = {r.returns.fileno() for r in self._joined}
@@ -324,7 +324,7 @@ class Server:
 
     def _accept(self, listener: socket.socket) -> None:
         for _ in range(_MOST_AT_ONCE):
-            # A handler's exception would leave a connection open that nobody has.
+            # A signal handler's exception would leave a connection open that nobody owns.
             with deferred():
                 try:
                     sock, _ = listener.accept()
@@ -340,14 +340,15 @@ class Server:
                 check(sock)
                 try:
                     entered = self._enter(sock)
-                except OSError:  # as above, for it: it tries again
+                except OSError:  # no descriptor is left for its other socket: it tries again
                     sock.close()
                     self._listen(False)
                     return
                 self._silent.append((user, entered))
             if len(self._silent_of(user)) > _MOST_UNJOINED:
-                # Those who have joined meanwhile are not silent. Otherwise a greeting waits for the
-                # next call: who comes after the last frame reads the next ring.
+                # Some may have sent their greeting by now. It is read here only for that: usually
+                # it waits for the next call, so that a reader that comes after the last frame
+                # reads the next ring.
                 for each in self._silent_of(user):
                     self._look_at(each)
                 silent = self._silent_of(user)
@@ -366,7 +367,7 @@ class Server:
             self._full_until = None if now else time.monotonic() + _FULL_SECONDS
 
     def _enter(self, sock: socket.socket) -> RemoteReader:
-        with deferred():  # else it could be among the readers, and never be heard
+        with deferred():  # else it could be among the readers without being polled
             reader = RemoteReader(sock)
             self._readers.append(reader)
             for number in (sock.fileno(), reader.returns.fileno()):
@@ -382,18 +383,18 @@ class Server:
             )
         if reader.pidfd is not None:
             self._by_number[reader.pidfd.fileno()] = reader
-            with suppress(FileExistsError):  # the first time, a signal handler came later
+            with suppress(FileExistsError):  # a signal handler raised after the first attempt
                 self._epoll.register(reader.pidfd.fileno(), select.EPOLLIN)
         return self._most_held(taking_part + 1)
 
     def _look_at(self, reader: RemoteReader, events: Sequence[int] | None = None) -> None:
-        # Asked before its packets are taken: what an ended process gave back is all there. Its
-        # pidfd is among those whose events came, since it has joined.
+        # Asked before its packets are taken, so that all that an ended process gave back is there.
+        # Once a reader has joined, its pidfd is polled, and asked only if an event of it came.
         if events is None or reader.pidfd is None or not reader.joined:
             gone = reader.is_gone()
-        else:  # or an event came of one that has gone since, whose number this pidfd has got
+        else:  # asked all the same: the event may be that of a closed pidfd of the same number
             gone = reader.pidfd.fileno() in events and reader.is_gone()
-        if self._uncounted:  # a signal handler has ended the last look, at another one
+        if self._uncounted:  # a signal handler has ended the last call, for another reader
             self._count()
         self._uncounted = True
         try:
@@ -402,9 +403,9 @@ class Server:
             self._refuse(reader, str(error))
             self._depart(reader, str(error))
         except MessageError as error:
-            if not reader.joined:  # mostly one of another release, which would come again
+            if not reader.joined:  # usually one of another release, which would come again
                 self._refuse(reader, str(error))
-            # It is kept: what its traceback holds must not be.
+            # The error is kept; what its traceback holds must not be.
             error.__context__ = None
             self._depart(reader, str(error), error.with_traceback(None))
         except OSError:
@@ -415,8 +416,8 @@ class Server:
             elif (reader.joined and not reader.leaving) != (reader in self._joined):
                 self._count()
         finally:
-            if reader.unfinished and reader in self._readers:  # a signal handler raises
-                self.wake()  # for a loop that waits for fileno()
+            if reader.unfinished and reader in self._readers:  # a signal handler has raised
+                self.wake()  # for an event loop that waits for fileno()
         self._uncounted = False
 
     def _refuse(self, reader: RemoteReader, reason: str) -> None:
@@ -430,7 +431,7 @@ class Server:
             self._cannot_send(reader, error)
             return
         if reader.full or reader.room_awaited:
-            reader.room_awaited = True  # until the kernel knows better
+            reader.room_awaited = True  # first: if modify() is not reached, serve() tries again
             events = select.EPOLLIN | (select.EPOLLOUT if reader.full else 0)
             self._epoll.modify(reader.sock.fileno(), events)
             reader.room_awaited = reader.full
@@ -449,7 +450,7 @@ class Server:
     def _cannot_send(self, reader: RemoteReader, error: OSError) -> None:
         # It may have given frames back before it closed its socket.
         self._look_at(reader)
-        # One that has shut down its half takes nothing more, and would hold up all others.
+        # One that has shut down only its receiving half would hold up all others.
         self._depart(reader, "ended" if isinstance(error, ConnectionError) else str(error))
 
     def _depart(self, reader: RemoteReader, reason: str, error: MessageError | None = None) -> None:

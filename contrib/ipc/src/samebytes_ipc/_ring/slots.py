@@ -24,10 +24,10 @@ __all__ = ["Slot", "SlotUse", "User", "allocate", "memory_of", "readers_can_writ
 
 
 class User:
-    """One that uses a slot in this process.
+    """A user of a slot in this process.
 
-    The collector does not see it: of an object in a reference cycle it would clear the weak
-    references before the finalizers run that still use the slot.
+    The garbage collector does not track it: it clears weak references to what is in a reference
+    cycle before it runs finalizers, and those may still use the slot.
     """
 
     __slots__ = ("__weakref__",)
@@ -43,11 +43,11 @@ class Slot:
         number: as readers know it.
         version: how often its memory was replaced.
         buffer: the memory, or None while there is none.
-        bytes: of the mapping in which arrays can lie as they are, once one was wanted.
-        given: to the frame or tensor that acquire(target="cpu") gave last.
-        owner: of memory of others: leads to the storage by which it is known again.
-        users: who uses it here: frames that acquire() gave, calls of send(). Each has a `User`,
-            whose end needs no code: a signal handler that raises may come before any.
+        bytes: those of its mapping, once arrays were wanted that can lie in it as they are.
+        given: a reference to the frame or tensor that acquire(target="cpu") gave last.
+        owner: of memory of others, a reference to the storage by which it is recognized.
+        users: references to who uses it here: frames that acquire() gave, calls of send(). Each has
+            a `User`, whose end needs no code, which a signal handler that raises could prevent.
         awaited: how many times a reader has, or awaits, an accepted frame of it.
     """
 
@@ -88,7 +88,7 @@ class Slot:
         return any(user() is not None for user in self.users)
 
     def use(self) -> User:
-        """Somebody uses it from now on, until this is dropped."""
+        """Begin a use of it, which lasts until the returned object is dropped."""
         made = User()
         others = [user for user in self.users if user() is not None] if self.users else []
         self.users = [*others, weakref.ref(made)]
@@ -97,8 +97,8 @@ class Slot:
     def put(self, buffer: DMABuffer | None, owner: Storage | None = None) -> None:
         """Give it other memory, which readers are to be sent."""
         ref = None if owner is None else weakref.ref(owner)
-        # At once, as another buffer of the same version would not be sent: no call is made here,
-        # and a signal handler's exception comes after those.
+        # All or nothing, as another buffer of the same version would not be sent: no call is made
+        # here, and a signal handler's exception comes after these lines.
         self.bytes = None
         self.buffer = buffer
         self.owner = ref
@@ -109,16 +109,16 @@ class SlotUse(ImportCache.Lease):
     """The owner of a frame in a slot, on either side: it keeps the memory, and ends with the frame.
 
     Attributes:
-        slot: of the writer's, if it is there.
+        slot: the writer's slot; None in a reader.
         memory: the storage of the slot's own buffer, which it keeps.
-        lent: to the mapping that acquire() gave for it, if that is what will be sent.
+        lent: a reference to the mapping that acquire() gave for it, if that is what will be sent.
 
     Args:
         buffer: of the slot.
         ended: called once, when the use ends; None for a use that has not begun: set its
             `release` when it does.
-        slot: of the writer's, if it is there.
-        readonly: it is a reader's.
+        slot: the writer's slot; None in a reader.
+        readonly: whether it is a reader's.
     """
 
     __slots__ = ("lent", "memory", "slot")
@@ -140,12 +140,12 @@ class SlotUse(ImportCache.Lease):
 
 
 def memory_of(buffer: DMABuffer) -> Storage:
-    """By which the memory of a buffer is known again, whatever use of it the buffer is for."""
+    """The storage by which a buffer's memory is recognized, whatever use the buffer is for."""
     owner = buffer.storage
     if isinstance(owner, SlotUse):
         return owner.memory
     if isinstance(owner, ImportCache.Lease) and isinstance(owner.keep, Storage):
-        return owner.keep  # of a camera, whose buffers come round
+        return owner.keep  # that of a camera, whose buffers come round
     return owner
 
 
@@ -203,9 +203,9 @@ def readers_can_write(buffer: DMABuffer) -> bool:
 
 
 def _seal(number: int) -> None:
-    """No new writable mapping, and no write(), for anybody; those that exist go on.
+    """Forbid new writable mappings and write() to everybody; mappings that exist go on.
 
-    Linux 5.1 and later know the seal. Older kernels leave the memory as that of any memfd.
+    Linux 5.1 and later know the seal. Older kernels leave the memory writable, as of any memfd.
     """
     try:
         fcntl.fcntl(number, fcntl.F_ADD_SEALS, F_SEAL_FUTURE_WRITE | fcntl.F_SEAL_SEAL)

@@ -40,10 +40,12 @@ class Use(weakref.ref[Any]):
 
     @classmethod
     def of(cls, user: User | np.ndarray[Any, Any]) -> Use:
-        """The use by that, or by arrays that hold that one; it can begin.
+        """A use that is over when `user` is gone. It has not begun.
 
-        The collector must not see it: of an object in a reference cycle it would clear the weak
-        references before the finalizers run that still use the slot.
+        Args:
+            user: what the frame holds; an array is the one that all of its arrays hold. The garbage
+                collector must not track it: it clears weak references to what is in a reference
+                cycle before it runs finalizers, and those may still use the slot.
         """
         return cls(user, _give_back)
 

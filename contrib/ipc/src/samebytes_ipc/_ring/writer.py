@@ -70,7 +70,7 @@ class RingWriter(Storage.Uncopied):
         slots: how many frames there can be at a time, 2 to 64.
         memory: where slots come from, as in samebytes.context("dma:NAME"): "memfd", "udmabuf",
             "heap" ...; None for DMA-BUFs where this machine makes some, else memfds.
-        adopt: how many pieces of memory of others are remembered, of frames that are sent where
+        adopt: how many pieces of memory of others are remembered, for frames that are sent where
             they lie.
         when_full: "wait": a frame waits for the slowest reader. "drop-oldest": for live sources:
             the oldest frame that a reader was not sent is left out for it, and counted.
@@ -280,15 +280,15 @@ class RingWriter(Storage.Uncopied):
             self._server.poll(self._seconds(timeout))
         with self._calls, self._calls.lock:
             self._calls.check()
-            # Who waits would not be woken by what was taken here. A call that this one, of a
-            # finalizer, has interrupted goes on with it.
+            # Not while another thread waits: it would not be woken by what was taken here. And not
+            # for a finalizer, if the call that it has interrupted will go on with it.
             if not (self._server.waiting or self._calls.busy):
                 self._calls.alone(self._server.serve)
 
     def fileno(self) -> int:
         """The descriptor that becomes readable when serve() has something to do, for event loops.
 
-        A frame that this process drops is nothing to do, though its slot is free then.
+        A frame that this process drops does not count as that, though its slot is free then.
 
         Raises:
             ClosedError: the ring was closed, or belongs to the parent process.
@@ -452,7 +452,7 @@ class RingWriter(Storage.Uncopied):
         return FOREVER if seconds is None else seconds
 
     def _is_settled(self) -> bool | None:
-        """Everything was sent, all know that it was all, and memory of others is back."""
+        """True if everything was sent, all know that it was all, and memory of others is back."""
         finished = self._server.finish()
         return (finished and not any(slot.awaited for slot in self._pool.adopted)) or None
 
@@ -465,8 +465,8 @@ class RingWriter(Storage.Uncopied):
 def _most_held(drops: bool, slots: int, adopted: int, readers: int) -> int:
     """Return the number of frames that each of so many readers may have at a time.
 
-    A frame that a reader was sent cannot be taken back. Where frames are left out, two slots must
-    stay free of readers: one that is filled, and one that waits to be sent.
+    A frame that a reader was sent cannot be taken back. If frames are left out, two slots must not
+    be with readers: one that is being filled, and one that waits to be sent.
     """
     return max((slots - 2) // max(readers, 1), 1) if drops else slots + adopted
 

@@ -2,7 +2,7 @@
 """Unix sockets of packets: listen at an address, or connect to one.
 
 A path is a socket in the file system, which its owner alone may connect to. A name that begins
-with "@" is abstract: it has no file, so the user of the peer is asked for.
+with "@" is abstract: it has no file to guard it, so the user of the peer is checked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Address", "connected", "listening", "name_of", "unlink"]
 Address = str | os.PathLike[str]
 
 _NAP = 0.02
-# Of sun_path (unix(7)), a path's last byte of 108 being a NUL.
+# sun_path (unix(7)) has 108 bytes, and a path ends with a NUL.
 _MOST_BYTES = 107
 
 
@@ -53,9 +53,9 @@ def name_of(address: Any) -> str:
 
 
 def listening(address: Address) -> tuple[socket.socket, os.stat_result | None]:
-    """A socket that listens there, and what its file is, by which it is known later.
+    """A socket that listens there, and the status of its file, by which `unlink` recognizes it.
 
-    A file that a writer left which is gone is replaced.
+    A file that was left by a writer which has ended is replaced.
 
     Raises:
         RingRefusedError: another process listens there.
@@ -72,7 +72,8 @@ def _bound(address: Address, name: str) -> tuple[socket.socket, os.stat_result |
     while True:
         sock = _new()
         try:
-            # Of the file that bind() makes: unix(7), "Pathname socket ownership and permissions".
+            # The file that bind() makes gets this mode: unix(7), "Pathname socket ownership and
+            # permissions".
             os.fchmod(sock.fileno(), 0o600)
             sock.bind(name)
             sock.listen(16)
@@ -90,11 +91,11 @@ def _bound(address: Address, name: str) -> tuple[socket.socket, os.stat_result |
 
 @contextmanager
 def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Writers that listen in a folder do so one after another.
+    """Let writers make their sockets in a folder one after another.
 
-    Without that, one could remove the file that another one has just made: until that one
-    listens, it does not answer, just as a writer that has ended. If the folder cannot be read, or
-    another program has locked it, the writer goes on without the lock.
+    Otherwise one could remove the file that another has just made: between bind() and listen() a
+    socket refuses connections, just as one that was left by a writer which has ended. If the
+    folder cannot be read, or another program has locked it, the writer goes on without the lock.
     """
     try:
         fd = Fd(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
@@ -116,7 +117,7 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            # A child that was forked meanwhile has it too, and would keep it.
+            # A child that was forked meanwhile has the descriptor too, and would keep the lock.
             with suppress(OSError):
                 fcntl.flock(fd.fileno(), fcntl.LOCK_UN)
 
@@ -126,7 +127,7 @@ _LOCK_SECONDS = 1.0
 
 
 def unlink(address: Address, made: os.stat_result | None) -> None:
-    """Remove the file of a socket, unless it is another one by now."""
+    """Remove the file of a socket, unless another file has taken its place."""
     if made is None:
         return
     path = Path(address)
@@ -141,10 +142,10 @@ def connected(address: Address, deadline: float, stopped: Callable[[], bool]) ->
     Args:
         address: where it listens.
         deadline: as of time.monotonic().
-        stopped: whether to give up now.
+        stopped: asked after each attempt; True to give up.
 
     Raises:
-        TimeoutError: there is none.
+        TimeoutError: none came in time.
         InterruptedError: it was stopped.
         OSError: the system's, such as no permission.
     """
@@ -175,7 +176,11 @@ def _new() -> socket.socket:
 
 
 def _is_answered(name: str) -> bool:
-    """True if a process listens at the socket of that name; an error if it is another file."""
+    """True if a process listens at the socket of that name.
+
+    Raises:
+        FileExistsError: the file of that name is not a socket.
+    """
     try:
         if not stat.S_ISSOCK(Path(name).stat().st_mode):
             raise FileExistsError(f"{name} is there, and is not a socket")

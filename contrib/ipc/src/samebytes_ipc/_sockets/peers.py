@@ -37,12 +37,12 @@ __all__ = [
 _CREDENTIALS = struct.Struct("iII")
 CREDENTIALS_SIZE = _CREDENTIALS.size
 AT_ONCE = int(socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-"""Flags of a call that does not wait, even where others who have the socket have let it block, and
-of which no SIGPIPE comes: a stream that has ended sends it, and it ends some programs."""
+"""Flags of a call that does not wait, even if another holder of the socket has made it blocking,
+and that raises no SIGPIPE, which ends some programs, if the stream has ended."""
 
 
 def check(sock: socket.socket) -> None:
-    """Make ready a socket of the caller's.
+    """Prepare a socket that the caller has given.
 
     Raises:
         UnsupportedObjectError: it is another kind of socket.
@@ -71,7 +71,7 @@ def greet(
 
     Args:
         sock, packet, descriptors: as of `send_packet`.
-        then: notes that it was sent; no signal handler comes in between.
+        then: called when it was sent, to note that; no signal handler runs in between.
     """
     own = _CREDENTIALS.pack(os.getpid(), os.getuid(), os.getgid())
     along = [(socket.SOL_SOCKET, SCM_CREDENTIALS, own)]
@@ -89,7 +89,7 @@ def send_packet(sock: socket.socket, packet: bytes, descriptors: Sequence[int] =
     Args:
         sock: the socket.
         packet: its bytes.
-        descriptors: go along.
+        descriptors: sent along with it.
 
     Raises:
         OSError: the peer is gone.
@@ -115,8 +115,8 @@ def stream_of(fds: Sequence[Fd], process: int, name: str) -> socket.socket:
 
     Args:
         fds: the descriptors that were received; they stay the caller's.
-        process: who has passed it, and must have made it: a service to which it has connected
-            would take this process for who writes there.
+        process: the one that passed it, which must also have made it. Otherwise it could pass a
+            connection to some service, which would then take this process for its client.
         name: of the stream, for an error.
 
     Raises:
@@ -157,12 +157,12 @@ def _maker_of(sock: socket.socket) -> tuple[int, ...]:
 
 
 def check_writer(sock: socket.socket, address: Address) -> None:
-    """Refuse a writer of another user: any may take an abstract name that nobody has.
+    """Refuse a writer of another user: any user may take an abstract name that is free.
 
     Root reads the rings of all users.
 
     Raises:
-        RingRefusedError: another user has.
+        RingRefusedError: the writer is another user's.
     """
     user, own = user_of(sock), os.getuid()
     if own != 0 and user not in (own, 0):

@@ -39,7 +39,7 @@ Received = tuple[Any, Ancillary, int, Any]
 """The result of recvmsg(): the bytes or their number, the ancillary data, flags, and an address."""
 
 _INT_SIZE = array.array("i").itemsize
-# As plain numbers: flags of the enumeration take as long to compare as a packet to receive.
+# Plain numbers: comparing members of the enumeration takes as long as receiving a packet.
 CLOEXEC = int(socket.MSG_CMSG_CLOEXEC)
 CONTROL_TRUNCATED = int(socket.MSG_CTRUNC)
 """Flag of a packet whose descriptors, or some, did not come along."""
@@ -55,13 +55,13 @@ def send_message(sock: socket.socket, body: bytes, descriptors: Sequence[int]) -
     Raises:
         MessageError: more than a message may have.
         UnsupportedObjectError: not a blocking Unix socket.
-        OSError: what the socket says.
+        OSError: raised by the socket.
     """
     _check(sock)
     message = memoryview(pack_header(len(descriptors), len(body)) + body)
-    # A receiver that is gone is an error, and not the signal that ends some programs.
+    # If the receiver is gone, that is an error, and not the signal, which ends some programs.
     sent = sock.sendmsg([message], [rights(descriptors)], socket.MSG_NOSIGNAL)
-    if sent < len(message):  # never of packets
+    if sent < len(message):  # on a stream alone
         sock.sendall(message[sent:], socket.MSG_NOSIGNAL)
 
 
@@ -75,9 +75,10 @@ def receive_message(sock: socket.socket) -> tuple[bytes, list[Fd]]:
 
     Raises:
         EndOfStreamError: the other side closed the connection.
-        MessageError: it is none, ends too soon, or has other descriptors than it says.
+        MessageError: it is not a message, ends too soon, or comes with another number of
+            descriptors than it announces.
         UnsupportedObjectError: not a blocking Unix socket.
-        OSError: what the socket says, a TimeoutError for instance.
+        OSError: raised by the socket, a TimeoutError for instance.
     """
     _check(sock)
     fds: list[Fd] = []
@@ -96,7 +97,7 @@ def receive_message(sock: socket.socket) -> tuple[bytes, list[Fd]]:
 
 
 def _stream(sock: socket.socket, fds: list[Fd]) -> tuple[int, bytes]:
-    # Never a byte more than the message has: descriptors of the next one would come with it.
+    # Read not one byte more than the message has: it would bring descriptors of the next one.
     timeout = sock.gettimeout()
     deadline = None if timeout is None else time.monotonic() + timeout
     header = _exactly(sock, HEADER_SIZE, fds, deadline)
@@ -138,14 +139,14 @@ def receive_part(sock: socket.socket, room: int, fds: list[Fd]) -> tuple[bytes, 
     Args:
         sock: the socket.
         room: how many bytes at most.
-        fds: gets the descriptors that come along, which it owns.
+        fds: the descriptors that come along are appended, which makes it their owner.
 
     Returns:
         The bytes, the flags, and the number of the process that sent its credentials; 0 without.
 
     Raises:
         MessageError: more descriptors than a message may have, or than this process may open.
-        OSError: what the socket says.
+        OSError: raised by the socket.
     """
     part, ancillary, flags, _ = sock.recvmsg(room, ANCILLARY, CLOEXEC)
     fds.extend(map(Fd, descriptors_in(ancillary)))
@@ -167,7 +168,7 @@ def sender_in(ancillary: Ancillary) -> int:
 
 
 def descriptors_in(ancillary: Ancillary) -> list[int]:
-    """The numbers of the descriptors in there, which nobody owns yet."""
+    """The numbers of the descriptors in ancillary data, which nobody owns yet."""
     numbers: list[int] = []
     for level, kind, data in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting in readers and writers: deadlines, polling without sleep, and a way to end it."""
+"""Waiting in readers and writers: deadlines, polling without sleep, and a way to end a wait."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ milliseconds in an int, so more than 24 days is an error there."""
 
 
 def deadline_of(timeout: float | None) -> float | None:
-    """The end of so many seconds from now, as of time.monotonic(); None without one."""
+    """The moment so many seconds from now, as of time.monotonic(); None without a timeout."""
     return None if timeout is None else time.monotonic() + timeout
 
 
 def seconds_until(deadline: float | None) -> float:
-    """Return the seconds that are left until a deadline, at least 0."""
+    """Return the seconds that are left until a deadline, at least 0; FOREVER without one."""
     return FOREVER if deadline is None else max(deadline - time.monotonic(), 0)
 
 
 def comes(waiting: select.poll, seconds: float) -> list[tuple[int, int]]:
-    """The events that come within so many seconds, in which this thread does not sleep."""
+    """The events that come within so many seconds; this thread does not sleep meanwhile."""
     until = time.monotonic() + seconds
     while not (events := waiting.poll(0)):
         if time.monotonic() >= until:
@@ -55,7 +55,7 @@ def eventfd() -> Fd:
 
 
 def write(wake: Fd | None) -> None:
-    """End the waiting of those who wait for that."""
+    """Wake the threads that wait for an eventfd."""
     if wake is not None:
         with suppress(OSError):  # its counter is full: it is readable all the same
             os.eventfd_write(wake.fileno(), 1)

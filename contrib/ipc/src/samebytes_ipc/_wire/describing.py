@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Describe tensors and frames in messages, and read descriptions that may be forged.
 
-Whether arrays lie inside of their memory, and planes fit their format, is found out by the classes
-that they become.
+The classes that are made from a description check that arrays lie inside of their memory and that
+planes fit their format.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def read(
     Args:
         value: the description.
         descriptors: how many.
-        tensor_of: makes the tensor of an inference result, which is read-only by the flag.
+        tensor_of: makes the tensor of an inference result; the flag says whether it is read-only.
 
     Raises:
         MessageError: what it says is invalid.

@@ -2,8 +2,8 @@
 """Received descriptors as memory: decide which may be used, and place planes in them.
 
 Memory that somebody can cut short under a mapping ends the process that reads it (SIGBUS). A
-DMA-BUF keeps its size, and so does a memfd that is sealed against shrinking. Huge pages are not
-taken: their pool is small, and who punches a hole into such a memfd gives a page back to it.
+DMA-BUF keeps its size, and so does a memfd that is sealed against shrinking. Huge pages are
+refused: their pool is small, and a hole that is punched into such a memfd gives a page back to it.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ def tensor_over(native: DMAPlane, readonly: bool) -> DMATensor:
 def _check_untrusted(fd: Fd) -> None:
     """Refuse memory whose pages somebody can take away.
 
-    The kernel alone answers what is asked here. A descriptor of a file system that the sender
-    runs (FUSE) could let other calls wait forever, fstat() for one.
+    All calls made here are answered by the kernel alone. Others, such as fstat(), could wait
+    forever for a file system that the sender itself runs (FUSE).
 
     Raises:
         LayoutError: neither a DMA-BUF nor a sealed memfd, or one of huge pages.
     """
     number = fd.fileno()
     seals = seals_of(number)
-    # Only a memfd can be sealed so: files that others open by a name have F_SEAL_SEAL from the
+    # Only a memfd can have this seal: files that are opened by name have F_SEAL_SEAL from the
     # beginning, and most file systems know no seals.
     if seals & fcntl.F_SEAL_SHRINK:
         _check_pages(number)

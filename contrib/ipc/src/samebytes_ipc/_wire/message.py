@@ -57,7 +57,7 @@ META = ("regions", "metadata", "entries")
 FRAME = ("planes", "image", "pts", "time_base", *META)
 IMAGE = ("format", "width", "height")
 REGION = ("x", "y", "width", "height", "label", "confidence", "metadata", "entries")
-# That of an inference result: memory that goes along, or the elements.
+# A tensor of an inference result: memory that goes along, or the elements.
 TENSOR_PLANE = ("plane", "readonly")
 TENSOR_VALUES = ("dtype", "shape", "data")
 
@@ -74,7 +74,7 @@ class named:  # noqa: N801 - it is used as a function; a generator would take th
     """Errors of samebytes that are raised inside become those of a field.
 
     Args:
-        field: its name, or what knows it.
+        field: its name, or an object that has it as `name`.
     """
 
     __slots__ = ("_field",)
@@ -100,7 +100,7 @@ class PlaneDescription:
     """The place of one array.
 
     Attributes:
-        buffer: in which of the message's descriptors.
+        buffer: the number of the message's descriptor that it lies behind.
         info, offset, pitch, modifier: as of a DMAPlane.
     """
 
@@ -118,7 +118,7 @@ class Description:
     Attributes:
         planes: the one of a tensor, or those of a frame.
         meta: what is known of a frame; None for a tensor.
-        readonly: the sender's object was.
+        readonly: whether the sender's object was.
     """
 
     planes: tuple[PlaneDescription, ...]

@@ -35,7 +35,7 @@ class Value:
 
     @property
     def name(self) -> str:
-        """Its name in errors, "frame.planes[1].offset", put together when one is; of all, ""."""
+        """The name in errors, such as "frame.planes[1].offset"; "" for the whole description."""
         if self._inside is None:
             return ""
         around = self._inside.name
@@ -94,7 +94,7 @@ class Value:
         return self._value
 
     def text(self, longest: int = _MAX_TEXT) -> str:
-        """A text of no more characters than that."""
+        """A text of at most `longest` characters."""
         value = self._value
         if type(value) is not str or len(value) > longest or not _encodable(value):
             self._must_be(f"a text of up to {longest} characters")
@@ -126,7 +126,7 @@ def parse(body: bytes) -> Value:
     """The value of a JSON text in UTF-8.
 
     Raises:
-        MessageError: it is none, a name comes twice in an object, or it is nested too deep.
+        MessageError: it is not JSON, repeats a name in an object, or is nested too deep.
     """
     try:
         value = _decoder.decode(body.decode())
