@@ -36,9 +36,18 @@ def test_memory_of_the_cpu_context(context: LevelZeroContext) -> None:
     assert (copied.host_array() == 2).all()
     mapped.host_array()[0, 0] = 9
     assert host.host_array()[0, 0] == 9
-    frame = samebytes.context("cpu").allocate_frame("NV12", 64, 32)
+
+
+@pytest.mark.usefixtures("device")
+@pytest.mark.parametrize("format_", ["NV12", "I420", "RGBP"])
+@pytest.mark.parametrize("size", [(64, 32), (64, 48), (640, 480), (1920, 1080)])
+def test_planes_that_share_a_page(format_: str, size: tuple[int, int]) -> None:
+    frame = samebytes.context("cpu").allocate_frame(format_, *size)
     planes = frame.map("level_zero")
     assert [p.handle() for p in planes] == [p.handle("data") for p in frame]
+    rows = [np.zeros((2 * len(plane.native), *plane.shape[1:]), np.uint8)[::2] for plane in frame]
+    planes = samebytes.frame(rows, format=format_).map("level_zero", copy=True)
+    assert [p.shape for p in planes] == [p.shape for p in frame]
 
 
 def test_mappings_of_one_array_share_the_import(context: LevelZeroContext) -> None:

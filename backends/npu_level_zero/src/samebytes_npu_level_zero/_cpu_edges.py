@@ -69,19 +69,23 @@ class CpuToLevelZero(MemoryMapper):
 
 
 def _pages(item: Tensor, address: int) -> tuple[int, int]:
-    """Return the addresses where the whole pages that hold the array begin and end."""
+    """Return where the pages to import begin and end: all of the owner's, if it owns whole ones.
+
+    The planes of a frame, which may share a page, lie in one import then.
+    """
     page, (low, high) = mmap.PAGESIZE, item.info.extent
     start, end = address + low, address + high
-    first, last = start // page * page, -(-end // page) * page
     if start == end:
         raise Refused("an empty array has no pages to import")
-    if (first, last) == (start, end):
-        return first, last
     # The rest of the pages may be somebody else's memory, unless the array's owner owns it too.
     storage = item.storage
-    if storage.address and storage.address <= first and last <= storage.address + storage.nbytes:
+    first = -(-storage.address // page) * page
+    last = (storage.address + storage.nbytes) // page * page
+    if first <= start and end <= last:
         return first, last
-    raise Refused(
-        f"{end - start} bytes at {start:#x} are not whole pages of {page}: use memory of "
-        'samebytes.context("cpu").allocate()'
-    )
+    if start % page or end % page:
+        raise Refused(
+            f"{end - start} bytes at {start:#x} are not whole pages of {page}: use memory of "
+            'samebytes.context("cpu").allocate()'
+        )
+    return start, end
