@@ -15,8 +15,8 @@ import pytest
 
 import samebytes as sb
 from samebytes import Frame, FrameMeta
-from samebytes.errors import AccessError, LayoutError, RouteError
-from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
+from samebytes.errors import AccessError, CopyRequiredError, LayoutError, NoRouteError, RouteError
+from samebytes.formats import AudioInfo, ImageFormat, ImageInfo, known_formats
 from samebytes_ffmpeg import FFmpegFrame
 
 Array = np.ndarray[Any, Any]
@@ -218,9 +218,21 @@ class TestWhatFFmpegCannotExpress:
         with pytest.raises(RouteError, match="no pixel format for YV12"):
             sb.frame(planes, format="YV12").map("ffmpeg")
 
+    @pytest.mark.parametrize("format_", known_formats(), ids=str)
+    def test_a_copy_is_asked_for_only_where_it_helps(self, format_: ImageFormat) -> None:
+        frame = sb.context("cpu").allocate_frame(format_, 64, 48)
+        mirrored = sb.frame([plane.native[:, ::-1] for plane in frame], format=format_)
+        try:
+            mirrored.map("ffmpeg")
+        except CopyRequiredError:
+            mirrored.map("ffmpeg", copy=True)
+        except NoRouteError:
+            with pytest.raises(NoRouteError, match="no pixel format"):
+                mirrored.map("ffmpeg", copy=True)
+
     def test_a_list_of_tensors_is_not_a_frame_of_ffmpegs(self) -> None:
-        with pytest.raises(RouteError, match="images or sound"):
-            _over([np.zeros(3)], None).map("ffmpeg")
+        with pytest.raises(NoRouteError, match="images or sound"):
+            _over([np.zeros((3, 4))[:, ::2]], None).map("ffmpeg")
 
     def test_one_row_may_have_any_stride(self) -> None:
         row = np.zeros((9, 30), np.uint8)[::9]
@@ -276,8 +288,9 @@ class TestAudio:
         with pytest.raises(RouteError, match=r"planes of .*: 1, of the frame: 2"):
             _over([np.zeros((50, 2), np.int16)] * 2, info).map("ffmpeg")
         odd = AudioInfo(50, 2, 8000, "uint16")
-        with pytest.raises(RouteError, match="no FFmpeg sample format for uint16"):
-            _over([np.zeros((50, 2), np.uint16)], odd).map("ffmpeg")
+        for samples in (np.zeros((50, 2), np.uint16), np.zeros((50, 4), np.uint16)[:, ::2]):
+            with pytest.raises(NoRouteError, match="no FFmpeg sample format for uint16"):
+                _over([samples], odd).map("ffmpeg")
 
 
 class TestMeta:

@@ -308,8 +308,11 @@ class TestCopies:
         image = np.arange(48 * 64 * 4, dtype=np.uint8).reshape(48, 64, 4)
         up = device.upload(sb.frame(image[::-1], format="BGRA"))
         np.testing.assert_array_equal(up.download().map("cpu").native[0], image[::-1])
+        picture = sb.frame(np.zeros((8, 8, 3), np.uint8), format="BGR")
         with pytest.raises(NoRouteError, match="does not support frames of BGR"):
-            device.upload(sb.frame(np.zeros((8, 8, 3), np.uint8), format="BGR"))
+            device.upload(picture)
+        with pytest.raises(NoRouteError, match="does not support frames of BGR"):
+            picture.map(device)  # and no copy is asked for
         with pytest.raises(UnsupportedObjectError):
             device.upload(object())
 

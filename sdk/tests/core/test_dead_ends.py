@@ -83,6 +83,20 @@ def test_what_a_context_rules_out_needs_no_copy(monkeypatch: pytest.MonkeyPatch)
     assert BETA.rules_out(frame.meta.info) == "no GRAY8 here"
 
 
+def test_what_a_context_on_the_way_rules_out_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("cpu", "beta", Copy, transfer=Transfer.COPY),
+        edge("beta", "alpha", Alias),
+    )
+    frame = sb.frame(np.zeros((4, 2), np.uint8), format="GRAY8")
+    with pytest.raises(CopyRequiredError):
+        frame.map("alpha")
+    monkeypatch.setattr(Beta, "rules_out", lambda _, info: f"no {info.format} here")
+    with pytest.raises(NoRouteError):
+        frame.map("alpha")
+
+
 def test_a_queue_is_not_for_the_frameworks_between(monkeypatch: pytest.MonkeyPatch) -> None:
     install(
         monkeypatch,

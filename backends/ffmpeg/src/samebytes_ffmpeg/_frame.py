@@ -16,7 +16,7 @@ from samebytes.errors import (
     UnknownNameError,
     UnsupportedObjectError,
 )
-from samebytes.formats import ImageFormat, ImageInfo
+from samebytes.formats import AudioInfo, ImageFormat, ImageInfo
 from samebytes.plugins import HostContext, Refused, count_copy, read_slot
 
 from ._avutil import FRAME_HEAD, AVFrame, get_pix_fmt
@@ -274,6 +274,12 @@ class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
         except (OSError, ValueError) as error:
             raise LayoutError(f"FFmpeg cannot represent {info}: {error}") from error
         return FFmpegFrame.wrap(native)
+
+    def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
+        """Say why FFmpeg has no frames of such media, or return None."""
+        from ._from_cpu import why_not  # for errors alone
+
+        return why_not(info)
 
     def readonly_native(self, native: Any) -> Any:
         """The av object itself: PyAV has no read-only ones, so the flag alone says it."""

@@ -28,7 +28,7 @@ from ._pyav import channel_count, frame_address
 from ._side_data_entries import write_entries
 from ._to_cpu import arrays_on
 
-__all__ = ["CpuToFrame", "describe_native", "frame_over", "named", "row_distances"]
+__all__ = ["CpuToFrame", "describe_native", "frame_over", "named", "row_distances", "why_not"]
 
 _Array = ndarray[Any, np.dtype[Any]]
 
@@ -40,6 +40,8 @@ _Planes = ctypes.c_ubyte * FRAME_PLANES.size
 
 # AVFrame has linesize as int.
 _MOST = 2**31 - 1
+
+_NEITHER = "FFmpeg frames are images or sound, and this frame is neither"
 
 _PLANAR_CHANNELS = 8
 """AVFrame.data has room for so many; frames with more channels keep them in extended_data."""
@@ -81,9 +83,24 @@ def frame_over(
     elif isinstance(info, AudioInfo):
         native = _sound(arrays, info, readonly)
     else:
-        raise Refused("FFmpeg frames are images or sound, and this frame is neither")
+        raise Refused(_NEITHER)
     describe_native(native, meta)
     return native
+
+
+def why_not(info: ImageInfo | AudioInfo | None) -> str | None:
+    """Say why no frame of FFmpeg's can be such media, or return None."""
+    try:
+        if isinstance(info, ImageInfo):
+            pixel_format_name(info.format)
+        elif isinstance(info, AudioInfo):
+            _sample_format_name(info.dtype, info.interleaved)
+            _channel_layout(info)
+        else:
+            return _NEITHER
+    except (LayoutError, Refused) as reason:
+        return str(reason)
+    return None
 
 
 def named(name: str, native: VideoFrame, meta: FrameMeta) -> VideoFrame:

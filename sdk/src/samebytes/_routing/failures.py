@@ -72,10 +72,13 @@ def _unusable(
 def _may_take(route: Edges, source: Context, target: Context, item: Any) -> bool:
     """True if a route that copies can be loaded and takes the object, if any, as far as its copy.
 
-    The edges before the copy are used, for reading: only they can tell.
+    The edges before the copy are used, for reading: only they can tell. Of those behind it the
+    contexts say what they rule out.
     """
     try:
-        mappers, _ = mappers_of(route, source, target)
+        mappers, contexts = mappers_of(route, source, target)
+        if isinstance(item, Frame) and any(c.rules_out(item.meta.info) for c in contexts):
+            return False
         level: Level = "frame" if isinstance(item, Frame) else "tensor"
         return item is None or refusal(item, mappers, level, "r") is None
     except SamebytesError:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from av import VideoFrame
 
 from samebytes import Access, Context, Device, Tensor
-from samebytes.errors import ExportError, LayoutError, UnknownNameError
-from samebytes.formats import AudioInfo, ImageInfo
+from samebytes.errors import ExportError, UnknownNameError
 from samebytes.plugins import OwnedPointer, PointerArray
 
 from .._avutil import PYAV
@@ -21,7 +20,7 @@ from .device import HardwareDevice
 from .frame import described_and_held
 from .hwcontext_abi import DEVICE_CONTEXTS, AVCUDADeviceContext
 from .libraries import device_types, library_for
-from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane, check_supported, is_writable
+from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane, is_writable
 
 if TYPE_CHECKING:
     from typing import Self
@@ -153,16 +152,6 @@ class CUDADevice(HardwareDevice):
         AVCUDADeviceContext.from_address(context.hwctx).cuda_ctx = cuda_context
         library.checked("av_hwdevice_ctx_init(cuda)", library.hwdevice_ctx_init(reference))
         return reference
-
-    def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
-        """Say why FFmpeg has no frames of CUDA for such media, or return None."""
-        reason = super().rules_out(info)
-        if reason is None and isinstance(info, ImageInfo):
-            try:
-                check_supported(self, info)
-            except LayoutError as error:
-                reason = str(error)
-        return reason
 
     def finish_upload(self) -> None:
         """FFmpeg enqueues the copy, and pinned memory would be read later."""

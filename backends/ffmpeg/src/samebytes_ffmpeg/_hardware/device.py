@@ -28,7 +28,7 @@ from .described import snapshot
 from .hwcontext_abi import DEVICE_CONTEXTS, AVDRMDeviceContext, AVVAAPIDeviceContext
 from .libraries import device_types, library_at, library_for, system_library
 from .nodes import refusal_of
-from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane, HardwareFramePool
+from .objects import FFmpegHardwareFrame, FFmpegHardwarePlane, HardwareFramePool, check_supported
 from .transfer import upload
 
 if TYPE_CHECKING:
@@ -237,7 +237,13 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
 
     def rules_out(self, info: ImageInfo | AudioInfo | None) -> str | None:
         """Say why no frame of the device can be such media, or return None."""
-        return None if isinstance(info, ImageInfo) else "frames of a device are images"
+        if not isinstance(info, ImageInfo):
+            return "frames of a device are images"
+        try:
+            check_supported(self, info)
+        except LayoutError as reason:
+            return str(reason)
+        return None
 
     def allocate_frame(
         self, format: str | ImageFormat, width: int, height: int, **says: Unpack[FrameSays]
