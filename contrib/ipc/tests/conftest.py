@@ -116,13 +116,13 @@ class Answering:
 
     def turns(self) -> list[socket.socket]:
         """Gets an entry for each time that it lets somebody in, or tries to."""
-        noted, let_in = list[socket.socket](), Offers._let_in
+        noted, accept = list[socket.socket](), Offers._accept
 
         def counted(asked: Offers, listener: socket.socket) -> None:
             noted.append(listener)
-            let_in(asked, listener)
+            accept(asked, listener)
 
-        self._patch.setattr(Offers, "_let_in", counted)
+        self._patch.setattr(Offers, "_accept", counted)
         return noted
 
     @contextmanager

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from samebytes import Frame, Tensor
 from samebytes.errors import UnsupportedObjectError
 from samebytes.plugins import HostContext
-from samebytes_dma import DMABuffer, DMAContext, DMATensor, frame_with_meta
+from samebytes_dma import DMABuffer, DMATensor, frame_with_meta
 
 from ._sockets.transport import receive_message, send_message
 from ._wire.describing import describe, read
-from ._wire.memory import buffer_behind, plane_in, tensor_over
+from ._wire.memory import buffer_behind, is_dma, plane_in, tensor_over
 from ._wire.message import Description, named
-from ._wire.values import Value, parse
+from ._wire.values import Value, encoded, parse
 
 if TYPE_CHECKING:
     import socket
@@ -52,20 +51,13 @@ def send(sock: socket.socket, item: DMATensor | Frame, *, copy: bool = False) ->
     send_message(sock, body, [b.fileno() for b in buffers])
 
 
-# Made once: json.dumps() would make one for each message.
-_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer]]:
     """The description of a tensor or frame, and the buffers whose descriptors go with it.
 
     Raises:
         CopyRequiredError, UnsupportedObjectError, MessageError: as of send().
     """
-    if not (
-        isinstance(item, DMATensor)
-        or (isinstance(item, Frame) and isinstance(item.context, DMAContext))
-    ):
+    if not is_dma(item):
         if isinstance(item, Tensor | Frame) and not isinstance(item.context, HostContext):
             raise UnsupportedObjectError(
                 f"{item!r} has no file descriptor yet: send item.map('dma'), or copy it if "
@@ -80,7 +72,7 @@ def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer
     described, buffers = describe(item, copy)
     # What receive() would refuse is refused here.
     read(Value(described), len(buffers), lambda plane, readonly: None)
-    return _encoder.encode(described).encode(), buffers
+    return encoded(described), buffers
 
 
 def receive(sock: socket.socket, *, trusted: bool = False) -> DMATensor | Frame:

@@ -22,7 +22,7 @@ from .._inherited import hold_on
 from .._send import prepared, receive
 from .._sockets.peers import user_of
 from .._sockets.transport import send_message
-from .._sockets.waiting import LONGEST_LOOK, eventfd
+from .._sockets.waiting import LONGEST_WAIT, eventfd
 
 if TYPE_CHECKING:
     from samebytes import Frame
@@ -125,9 +125,9 @@ class Offers:
                     self._close()
                     return
             for client in [c for c in self._clients if c.until <= time.monotonic()]:
-                self._send_away(client)
+                self._disconnect(client)
             now = time.monotonic()
-            nearest = [LONGEST_LOOK, *(client.until - now for client in self._clients)]
+            nearest = [LONGEST_WAIT, *(client.until - now for client in self._clients)]
             if seconds is not None:
                 nearest.append(seconds)
             waiting = select.poll()
@@ -139,11 +139,11 @@ class Offers:
                 os.eventfd_read(wake.fileno())
             # A client that sends nonsense, or nothing, does not keep the others waiting.
             for client in [c for c in self._clients if c.sock.fileno() in ready]:
-                self._hear(client)
+                self._read_key(client)
             if listener.fileno() in ready:
-                self._let_in(listener)
+                self._accept(listener)
 
-    def _let_in(self, listener: socket.socket) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         try:
             sock, _ = listener.accept()
         except OSError as error:
@@ -157,12 +157,12 @@ class Offers:
         sock.setblocking(False)
         client = _Client(sock, user)
         self._clients.append(client)
-        self._hear(client)
+        self._read_key(client)
         silent = [c for c in self._clients if c.user == user]
         if len(silent) > _MOST_SILENT:
-            self._send_away(silent[0])
+            self._disconnect(silent[0])
 
-    def _hear(self, client: _Client) -> None:
+    def _read_key(self, client: _Client) -> None:
         """Read what has come of a client's key; once it is whole, send what it stands for."""
         try:
             part = client.sock.recv(_KEY - len(client.key))
@@ -179,9 +179,9 @@ class Offers:
             client.sock.settimeout(_KEY_SECONDS)
             with suppress(OSError):  # the client is gone
                 send_message(client.sock, found.body, [b.fileno() for b in found.buffers])
-        self._send_away(client)
+        self._disconnect(client)
 
-    def _send_away(self, client: _Client) -> None:
+    def _disconnect(self, client: _Client) -> None:
         self._clients.remove(client)
         client.sock.close()
 

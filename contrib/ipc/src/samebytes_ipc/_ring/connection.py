@@ -104,7 +104,7 @@ class Connection:
         with deferred():
             self.returns = stream_of(self.inbox.fds, self.inbox.sender, "welcome.returns")
         self._watch(self.inbox.sender)
-        self.inbox.take()
+        self.inbox.done()
         return True
 
     def why_no_frame(self) -> str:

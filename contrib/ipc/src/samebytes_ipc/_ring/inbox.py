@@ -87,8 +87,8 @@ class Inbox:
         """Return its bytes, of which there are `nbytes`."""
         return bytes(self.room[:nbytes])
 
-    def take(self) -> None:
-        """The packet was acted on."""
+    def done(self) -> None:
+        """Forget the packet, which was acted on."""
         # No call is made here: a signal handler's exception comes after these lines.
         self.fds = []
         del self.packets[:]
@@ -98,7 +98,7 @@ class Inbox:
         if self.packets:
             with suppress(MessageError):
                 self._own(self.packets[0])
-        self.take()
+        self.done()
 
 
 _CUT = TRUNCATED | CONTROL_TRUNCATED

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from samebytes import Frame, FrameMeta, route
 from samebytes.errors import RouteError, SamebytesError
-from samebytes_dma import DMAContext, DMAPlane, DMATensor
 
-from .._wire.describing import describe_meta, describe_plane_in, read_meta
-from .._wire.values import Value
+from .._wire.describing import NumberedBuffers, describe_meta, read_meta
+from .._wire.memory import is_dma, natives_of
+from .._wire.values import Value, encoded
 
 if TYPE_CHECKING:
     from samebytes_dma import DMABuffer
@@ -20,7 +19,6 @@ __all__ = [
     "InDMA",
     "buffer_of",
     "described",
-    "is_dma",
     "leads_to_dma",
     "meta_of",
     "set_arrays_readonly",
@@ -52,17 +50,10 @@ class InDMA:
         return item if buffer_of(item) is not None else None
 
 
-def is_dma(item: Any) -> bool:
-    return isinstance(item, DMATensor) or (
-        isinstance(item, Frame) and isinstance(item.context, DMAContext)
-    )
-
-
 def buffer_of(item: Any) -> DMABuffer | None:
     """The one buffer in which all planes lie."""
-    buffers = [p.native.buffer for p in (item if isinstance(item, Frame) else (item,))]
-    first: DMABuffer = buffers[0]
-    return first if all(b.storage is first.storage for b in buffers) else None
+    first, *others = [native.buffer for native in natives_of(item)]
+    return first if all(b.storage is first.storage for b in others) else None
 
 
 def meta_of(item: Any) -> FrameMeta | None:
@@ -90,18 +81,11 @@ def set_arrays_readonly(item: Any) -> None:
 
 def described(meta: FrameMeta, copy: bool) -> tuple[bytes, list[DMABuffer]]:
     """Metadata and regions as JSON, and the memory of results that goes along."""
-    buffers: dict[int, DMABuffer] = {}
-
-    def describe_plane(native: DMAPlane) -> dict[str, Any]:
-        key = id(native.buffer.storage)
-        buffers.setdefault(key, native.buffer)
-        return describe_plane_in(native, list(buffers).index(key))
-
-    described = describe_meta(meta, describe_plane, copy)
+    buffers = NumberedBuffers()
+    described = describe_meta(meta, buffers.describe, copy)
     # What readers would refuse is refused here.
-    read_meta(Value(described), len(buffers), lambda plane, readonly: None)
-    text = json.dumps(described, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode(), list(buffers.values())
+    read_meta(Value(described), len(buffers.all), lambda plane, readonly: None)
+    return encoded(described), buffers.all
 
 
 def leads_to_dma(node: str) -> bool:

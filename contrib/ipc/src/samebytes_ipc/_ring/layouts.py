@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,8 +24,9 @@ from samebytes.plugins import Lock, array_in, deferred
 from samebytes_dma import DMA, DMABuffer, DMAPlane, DMATensor, frame_with_meta
 
 from .._wire.describing import describe_layout, read
+from .._wire.memory import natives_of
 from .._wire.message import MAX_AXES, MAX_DESCRIPTORS, MAX_EXTENT, named
-from .._wire.values import Value
+from .._wire.values import Value, encoded
 from .packets import MAX_LAYOUTS, pack_layout
 
 if TYPE_CHECKING:
@@ -60,14 +60,14 @@ class SlotLayout:
         infos, offsets: those of each plane.
         nbytes: how many bytes the buffer has, at least.
         image: what the planes are together; None for tensors.
-        one: True for a tensor, False for a frame.
+        is_tensor: True for a tensor, False for a frame.
     """
 
     infos: tuple[TensorInfo, ...]
     offsets: tuple[int, ...]
     nbytes: int
     image: ImageInfo | None = None
-    one: bool = False
+    is_tensor: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what has no place in the packets of a ring.
@@ -92,7 +92,7 @@ class SlotLayout:
         return cls(infos, tuple(p.offset for p in layouts), image.nbytes, image)
 
     @classmethod
-    def of_tensors(cls, infos: Sequence[TensorInfo], *, one: bool) -> SlotLayout:
+    def of_tensors(cls, infos: Sequence[TensorInfo], *, is_tensor: bool) -> SlotLayout:
         """Tensors, dense, each at a multiple of 128 bytes.
 
         Raises:
@@ -105,7 +105,7 @@ class SlotLayout:
                 raise LayoutError(f"{info} has no elements: a ring carries tensors that have some")
             offsets.append(end)
             end += -(-info.nbytes // _ALIGNMENT) * _ALIGNMENT
-        return cls(dense, tuple(offsets), end, None, one)
+        return cls(dense, tuple(offsets), end, None, is_tensor)
 
     @classmethod
     def like(cls, item: Tensor | Frame) -> SlotLayout:
@@ -116,12 +116,12 @@ class SlotLayout:
             LayoutError: a tensor without elements.
         """
         if isinstance(item, Tensor):
-            return cls.of_tensors([item.info], one=True)
+            return cls.of_tensors([item.info], is_tensor=True)
         if isinstance(item.meta.info, ImageInfo):
             return cls.of_image(item.meta.info)
         if item.meta.info is not None:
             raise UnsupportedObjectError("a frame of sound cannot be sent: send its planes")
-        return cls.of_tensors([plane.info for plane in item.planes], one=False)
+        return cls.of_tensors([plane.info for plane in item.planes], is_tensor=False)
 
     def planes_in(self, buffer: DMABuffer) -> tuple[DMAPlane, ...]:
         """The planes, which must lie inside of the buffer."""
@@ -132,10 +132,10 @@ class SlotLayout:
 
     def are_of(self, item: Any) -> bool:
         """True if a frame or tensor of "dma" was made by `item_over` and not changed since."""
-        if self.one is isinstance(item, Frame):
+        if self.is_tensor is isinstance(item, Frame):
             return False
-        natives = (item.native,) if self.one else item.native
-        if len(natives) != len(self.infos) or not (self.one or item.meta.info is self.image):
+        natives = (item.native,) if self.is_tensor else item.native
+        if len(natives) != len(self.infos) or not (self.is_tensor or item.meta.info is self.image):
             return False
         for native, info, offset in zip(natives, self.infos, self.offsets, strict=True):
             if native.info is not info or native.offset != offset:
@@ -144,7 +144,7 @@ class SlotLayout:
 
     def item_over(self, planes: tuple[DMAPlane, ...], use: Storage) -> DMATensor | Frame[DMATensor]:
         """The frame or tensor over such planes, which hold the use of a slot."""
-        if self.one:
+        if self.is_tensor:
             return DMATensor.borrowed(planes[0], DMA, keep=use)
         return Frame.borrowed(planes, DMA, FrameMeta(self.image), keep=use)
 
@@ -156,7 +156,7 @@ class SlotLayout:
         self, memory: object, arrays: list[np.ndarray[Any, Any]]
     ) -> CpuTensor | Frame[CpuTensor]:
         """The frame or tensor of the CPU over arrays in a slot, which hold `memory`."""
-        if self.one:
+        if self.is_tensor:
             info = self.infos[0]
             carried = info if info.dtype.numpy is None else None
             return CpuTensor.borrowed(arrays[0], CPU, keep=memory, info=carried)
@@ -192,7 +192,7 @@ def slot_layout_of(
     if shape is not None:
         if (format_, width, height) != (None, None, None):
             raise LayoutError("a ring has images or tensors: pass format= or shape=, not both")
-        return SlotLayout.of_tensors([TensorInfo(dtype, shape)], one=True)
+        return SlotLayout.of_tensors([TensorInfo(dtype, shape)], is_tensor=True)
     if format_ is None and width is None and height is None:
         return None
     if format_ is None or width is None or height is None:
@@ -281,7 +281,7 @@ class Layouts:
         return self.usual
 
     def _any(self, item: Any) -> Layout:
-        natives = [p.native for p in (item if isinstance(item, Frame) else (item,))]
+        natives = natives_of(item)
         info = item.meta.info if isinstance(item, Frame) else None
         key = (
             isinstance(item, Frame),
@@ -298,7 +298,7 @@ class Layouts:
         if info is not None:
             with named("frame.planes"):
                 frame_with_meta(natives, FrameMeta(info))
-        body = json.dumps(description, separators=(",", ":")).encode()
+        body = encoded(description)
         with self._lock:
             if key not in self._known:
                 with deferred():  # if only the old one went, the next would get a number in use

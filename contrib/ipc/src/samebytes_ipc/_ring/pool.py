@@ -16,9 +16,9 @@ from samebytes.plugins import deferred
 from samebytes_dma import DMAPlane, DMATensor
 
 from .._errors import RingTimeoutError
-from .._wire.memory import buffer_behind
+from .._wire.memory import buffer_behind, is_dma
 from .calls import Calls
-from .items import buffer_of, is_dma
+from .items import buffer_of
 from .layouts import SlotLayout
 from .slots import Slot, SlotUse, User, allocate, memory_of
 

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Self
 
 from samebytes import Fd, Storage
 from samebytes.errors import BusyError, ClosedError, LayoutError
@@ -20,16 +20,14 @@ from .._errors import EndOfStreamError, MessageError, RingTimeoutError
 from .._sockets.addresses import Address, connected
 from .._sockets.peers import check, check_writer, greet
 from .._sockets.waiting import (
-    FOREVER,
-    LONGEST_LOOK,
-    comes,
     deadline_of,
     eventfd,
+    events_before,
     seconds_until,
-    write,
+    wake_up,
 )
 from .._wire.message import shown
-from .arguments import check_timeout, is_whole
+from .arguments import check_target, check_timeout, is_whole
 from .connection import Connection
 from .counts import ReadStatistics
 from .packets import (
@@ -44,9 +42,6 @@ from .packets import (
     unpack_layout,
     unpack_slot,
 )
-
-if TYPE_CHECKING:
-    from typing import Self
 
 __all__ = ["RingReader"]
 
@@ -103,8 +98,7 @@ class RingReader(Storage.Uncopied):
         check_timeout(spin, "spin")
         if live and isinstance(address, socket.socket):
             raise ValueError("live=True needs an address: nobody connects a socket again")
-        if target not in ("dma", "cpu"):
-            raise LayoutError(f'target={target!r}: frames are read as "dma" or "cpu"')
+        check_target(target, "frames are read as")
         self.timeout = timeout
         self._mapped = target == "cpu"
         self._address = None if isinstance(address, socket.socket) else address
@@ -178,7 +172,7 @@ class RingReader(Storage.Uncopied):
     def interrupt(self) -> None:
         """Let a read that waits return None, and all after it. Any thread may call this."""
         self._stopped = True
-        write(self._wake)
+        wake_up(self._wake)
 
     @property
     def statistics(self) -> ReadStatistics:
@@ -313,12 +307,12 @@ class RingReader(Storage.Uncopied):
         inbox, received = connection.inbox, connection.received
         if kind == SLOT:
             received.put_slot(unpack_slot(packet), inbox.fds)
-            inbox.take()
+            inbox.done()
         elif inbox.fds:
             raise MessageError("descriptors", f"come with {shown(packet[:1])}")
         elif kind == LAYOUT:
             received.put_layout(*unpack_layout(packet))
-            inbox.take()
+            inbox.done()
         elif kind == END or (kind == LATE and not connection.sequence):
             if len(packet) != 1:
                 raise MessageError("end", f"has {len(packet)} bytes, not 1")
@@ -360,16 +354,15 @@ class RingReader(Storage.Uncopied):
         wake = self._wake
         if wake is not None:
             with suppress(OSError):  # no descriptor is left: they wait until their time is over
-                others, number = eventfd() if again else wake, wake.fileno()
-                self._wake = others
+                next_wake, number = eventfd() if again else wake, wake.fileno()
+                self._wake = next_wake
                 # No other call comes in between, and so no signal handler.
                 os.eventfd_write(number, 1)
 
     # Waiting.
 
     def _wait(self, connection: Connection, deadline: float | None) -> None:
-        seconds = seconds_until(deadline)
-        if seconds == 0:
+        if seconds_until(deadline) == 0:
             if not connection.alarmed and connection.look_for_writer():
                 return  # it may have sent something before it ended
             raise RingTimeoutError(connection.why_no_frame())
@@ -385,12 +378,7 @@ class RingReader(Storage.Uncopied):
         # in the inbox before that.
         if self._stopped or connection.ended or connection.inbox.packets:
             return
-        events: list[tuple[int, int]] = []
-        if self._spin > 0:
-            events = comes(waiting, min(self._spin, seconds))
-            seconds = seconds_until(deadline)
-        if not events:
-            events = waiting.poll(max(min(seconds, LONGEST_LOOK) * 1000, 1))
+        events = events_before(waiting, deadline, self._spin)
         connection.polls += ((wake, room, waiting),)
         if events != connection.packet_came:
             connection.look_for_writer()
@@ -419,14 +407,14 @@ class RingReader(Storage.Uncopied):
         time.sleep(min(left, _NAP))
 
     def _find_writer(self, deadline: float | None) -> None:
-        until, ended = FOREVER if deadline is None else deadline, False
+        ended = False
         while not self._needs_none():
             address = self._address
             assert address is not None
             if isinstance(address, _Mark):  # read() says so
                 return
             try:
-                sock = connected(address, until, self._needs_none)
+                sock = connected(address, deadline, self._needs_none)
             except InterruptedError:
                 return
             except TimeoutError as error:

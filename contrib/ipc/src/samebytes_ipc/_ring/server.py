@@ -20,7 +20,7 @@ from .._errors import MessageError, RingRefusedError
 from .._inherited import hold_on
 from .._sockets.addresses import Address, listening, unlink
 from .._sockets.peers import check, send_packet, user_of
-from .._sockets.waiting import LONGEST_LOOK, eventfd, write
+from .._sockets.waiting import LONGEST_WAIT, eventfd, wake_up
 from .counts import Departure, ReaderStatistics, total_of
 from .deliveries import Delivery
 from .packets import pack_refused
@@ -108,7 +108,7 @@ class Server:
 
     def wake(self) -> None:
         """End a poll(), from any thread."""
-        write(self._wake)
+        wake_up(self._wake)
 
     def dropped(self, _: object = None) -> None:
         """A frame of this process has ended. Called by a finalizer, in any thread."""
@@ -127,7 +127,7 @@ class Server:
             return
         # Held here, it still wakes this thread when another one closes the ring.
         with suppress(ValueError, OSError):  # it was closed meanwhile
-            self._epoll.poll(min(seconds, LONGEST_LOOK))
+            self._epoll.poll(min(seconds, LONGEST_WAIT))
 
     def add(self, sock: socket.socket) -> None:
         """Add a connection whose other end a reader has, or will have."""

@@ -25,11 +25,12 @@ from samebytes_dma import DMAContext
 from .._errors import MessageError, RingTimeoutError
 from .._sockets.addresses import Address
 from .._sockets.waiting import FOREVER
-from .arguments import check_timeout, is_whole
+from .._wire.memory import is_dma
+from .arguments import check_target, check_timeout, is_whole
 from .arrays import ArraySlots
 from .calls import Calls
 from .counts import Departure, RingStatistics
-from .items import InDMA, is_dma
+from .items import InDMA
 from .layouts import SlotLayout, copy_into, slot_layout_of
 from .packets import MAX_SLOTS
 from .pool import Pool
@@ -162,8 +163,7 @@ class RingWriter(Storage.Uncopied):
         """
         if timeout is None and target == "cpu" and (item := self._arrays.take()) is not None:
             return item
-        if target not in ("dma", "cpu"):
-            raise LayoutError(f'target={target!r}: a slot is given as "dma" or "cpu"')
+        check_target(target, "a slot is given as")
         if self._slot_layout is None:
             raise UnsupportedObjectError(
                 "this ring was made without a layout: pass format=, width= and height=, or shape="

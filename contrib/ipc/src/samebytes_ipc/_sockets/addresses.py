@@ -7,6 +7,7 @@ with "@" is abstract: it has no file to guard it, so the user of the peer is che
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
@@ -21,12 +22,14 @@ from samebytes import Fd
 from samebytes.errors import LayoutError, UnsupportedObjectError
 
 from .._errors import RingRefusedError
+from .waiting import seconds_until
 
 __all__ = ["Address", "connected", "listening", "name_of", "unlink"]
 
 Address = str | os.PathLike[str]
 
 _NAP = 0.02
+_LOCK_SECONDS = 1.0
 # sun_path (unix(7)) has 108 bytes, and a path ends with a NUL.
 _MOST_BYTES = 107
 
@@ -79,7 +82,7 @@ def _bound(address: Address, name: str) -> tuple[socket.socket, os.stat_result |
             sock.listen(16)
         except OSError as error:
             sock.close()
-            if not isinstance(error, FileExistsError) and error.errno != _ADDRESS_IN_USE:
+            if error.errno != errno.EADDRINUSE:
                 error.filename = os.fspath(address)
                 raise
             if name.startswith("\0") or _is_answered(name):
@@ -122,10 +125,6 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
                 fcntl.flock(fd.fileno(), fcntl.LOCK_UN)
 
 
-_ADDRESS_IN_USE = 98
-_LOCK_SECONDS = 1.0
-
-
 def unlink(address: Address, made: os.stat_result | None) -> None:
     """Remove the file of a socket, unless another file has taken its place."""
     if made is None:
@@ -136,12 +135,14 @@ def unlink(address: Address, made: os.stat_result | None) -> None:
             path.unlink()
 
 
-def connected(address: Address, deadline: float, stopped: Callable[[], bool]) -> socket.socket:
+def connected(
+    address: Address, deadline: float | None, stopped: Callable[[], bool]
+) -> socket.socket:
     """A socket that is connected to a writer; waits for one that is not there yet.
 
     Args:
         address: where it listens.
-        deadline: as of time.monotonic().
+        deadline: as of `deadline_of`.
         stopped: asked after each attempt; True to give up.
 
     Raises:
@@ -164,9 +165,10 @@ def connected(address: Address, deadline: float, stopped: Callable[[], bool]) ->
             return sock
         if stopped():
             raise InterruptedError
-        if time.monotonic() >= deadline:
+        left = seconds_until(deadline)
+        if left == 0:
             raise TimeoutError(f"nobody writes to the ring {address}")
-        time.sleep(min(_NAP, max(deadline - time.monotonic(), 0)))
+        time.sleep(min(_NAP, left))
 
 
 def _new() -> socket.socket:

@@ -12,17 +12,17 @@ from samebytes import Fd
 
 __all__ = [
     "FOREVER",
-    "LONGEST_LOOK",
-    "comes",
+    "LONGEST_WAIT",
     "deadline_of",
     "eventfd",
+    "events_before",
     "seconds_until",
-    "write",
+    "wake_up",
 ]
 
 FOREVER = float("inf")
 
-LONGEST_LOOK = 86_400.0
+LONGEST_WAIT = 86_400.0
 """Seconds that one call waits, at most; whoever waits longer calls again. The kernel's calls count
 milliseconds in an int, so more than 24 days is an error there."""
 
@@ -37,13 +37,24 @@ def seconds_until(deadline: float | None) -> float:
     return FOREVER if deadline is None else max(deadline - time.monotonic(), 0)
 
 
-def comes(waiting: select.poll, seconds: float) -> list[tuple[int, int]]:
-    """The events that come within so many seconds; this thread does not sleep meanwhile."""
-    until = time.monotonic() + seconds
-    while not (events := waiting.poll(0)):
-        if time.monotonic() >= until:
-            break
-    return events
+def events_before(
+    waiting: select.poll, deadline: float | None, spin: float = 0.0
+) -> list[tuple[int, int]]:
+    """The events that come before a deadline. After a day it returns, and can be called again.
+
+    Args:
+        waiting: reports them.
+        deadline: as of `deadline_of`.
+        spin: for how many seconds this thread does not sleep at first.
+    """
+    if spin > 0:
+        until = time.monotonic() + min(spin, seconds_until(deadline))
+        while not (events := waiting.poll(0)):
+            if time.monotonic() >= until:
+                break
+        if events:
+            return events
+    return waiting.poll(max(min(seconds_until(deadline), LONGEST_WAIT) * 1000, 1))
 
 
 def eventfd() -> Fd:
@@ -54,7 +65,7 @@ def eventfd() -> Fd:
     return Fd(os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC))
 
 
-def write(wake: Fd | None) -> None:
+def wake_up(wake: Fd | None) -> None:
     """Wake the threads that wait for an eventfd."""
     if wake is not None:
         with suppress(OSError):  # its counter is full: it is readable all the same

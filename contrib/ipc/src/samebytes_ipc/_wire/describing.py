@@ -20,6 +20,7 @@ from samebytes_dma import DMABuffer, DMAPlane, DMATensor
 
 from .._errors import MessageError
 from .entries import describe_entries, read_entries
+from .memory import natives_of
 from .message import (
     FRAME,
     IMAGE,
@@ -35,7 +36,7 @@ from .message import (
 )
 from .values import Value, plain
 
-__all__ = ["describe", "describe_layout", "describe_meta", "describe_plane_in", "read", "read_meta"]
+__all__ = ["NumberedBuffers", "describe", "describe_layout", "describe_meta", "read", "read_meta"]
 
 _MAX_PLANES = MAX_DESCRIPTORS
 _MAX_REGIONS = 1024
@@ -201,25 +202,36 @@ def describe(item: DMATensor | Frame, copy: bool) -> tuple[dict[str, Any], list[
         MessageError: its metadata is not plain data.
         UnsupportedObjectError: a frame of sound, or of a format that only this process knows.
     """
-    # By storage: it owns the descriptor, and several objects can stand for one buffer.
-    buffers: dict[int, DMABuffer] = {}
-    natives: list[DMAPlane] = [p.native for p in (item if isinstance(item, Frame) else (item,))]
-
-    def describe_plane(native: DMAPlane) -> dict[str, Any]:
-        key = id(native.buffer.storage)
-        buffers.setdefault(key, native.buffer)
-        return describe_plane_in(native, list(buffers).index(key))
-
-    planes = [describe_plane(native) for native in natives]
+    buffers = NumberedBuffers()
+    planes = [buffers.describe(native) for native in natives_of(item)]
     described: dict[str, Any] = {"readonly": item.readonly}
     if isinstance(item, Frame):
-        described["frame"] = _describe_frame(planes, item.meta, describe_plane, copy)
+        described["frame"] = _describe_frame(planes, item.meta, buffers.describe, copy)
     else:
         (described["tensor"],) = planes
-    return described, list(buffers.values())
+    return described, buffers.all
 
 
-def describe_plane_in(plane: DMAPlane, buffer: int) -> dict[str, Any]:
+class NumberedBuffers:
+    """The buffers that a description refers to by number, in the order of their first planes."""
+
+    def __init__(self) -> None:
+        # By storage: it owns the descriptor, and several objects can stand for one buffer.
+        self._by_storage: dict[int, DMABuffer] = {}
+
+    def describe(self, plane: DMAPlane) -> dict[str, Any]:
+        """The description of a plane as plain data. A new buffer gets the next number."""
+        key = id(plane.buffer.storage)
+        self._by_storage.setdefault(key, plane.buffer)
+        return _describe_plane(plane, list(self._by_storage).index(key))
+
+    @property
+    def all(self) -> list[DMABuffer]:
+        """The buffers, each at its number."""
+        return list(self._by_storage.values())
+
+
+def _describe_plane(plane: DMAPlane, buffer: int) -> dict[str, Any]:
     info = plane.info
     strides = None if info.strides is None else list(info.strides)
     values = (
@@ -284,8 +296,7 @@ def describe_layout(item: DMATensor | Frame) -> dict[str, Any]:
     Raises:
         UnsupportedObjectError: a frame of sound, or of a format that only this process knows.
     """
-    natives: list[DMAPlane] = [p.native for p in (item if isinstance(item, Frame) else (item,))]
-    planes = [describe_plane_in(native, 0) for native in natives]
+    planes = [_describe_plane(native, 0) for native in natives_of(item)]
     if isinstance(item, Frame):
         bare = FrameMeta(item.meta.info)
         return {"readonly": True, "frame": _describe_frame(planes, bare, lambda _: {}, False)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Received descriptors as memory: decide which may be used, and place planes in them.
+"""Memory of "dma": how items lie in it, and which received descriptors may be used as it.
 
 Memory that somebody can cut short under a mapping ends the process that reads it (SIGBUS). A
 DMA-BUF keeps its size, and so does a memfd that is sealed against shrinking. Huge pages are
@@ -11,19 +11,39 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from samebytes import Fd
+from samebytes import Fd, Frame
 from samebytes.errors import LayoutError
 from samebytes.plugins import file_behind
-from samebytes_dma import DMA, DMABuffer, DMAPlane, DMATensor, exporter_of, seals_of
+from samebytes_dma import (
+    DMA,
+    DMABuffer,
+    DMAContext,
+    DMAPlane,
+    DMATensor,
+    exporter_of,
+    seals_of,
+)
 
 from .message import PlaneDescription, named, shown
 
 if TYPE_CHECKING:
     from samebytes_dma import KeptMapping
 
-__all__ = ["buffer_behind", "plane_in", "tensor_over"]
+__all__ = ["buffer_behind", "is_dma", "natives_of", "plane_in", "tensor_over"]
+
+
+def is_dma(item: Any) -> bool:
+    """True for a tensor or frame in memory of "dma"."""
+    return isinstance(item, DMATensor) or (
+        isinstance(item, Frame) and isinstance(item.context, DMAContext)
+    )
+
+
+def natives_of(item: Any) -> list[DMAPlane]:
+    """The native planes of a frame in memory of "dma", or the one of a tensor."""
+    return [p.native for p in (item if isinstance(item, Frame) else (item,))]
 
 
 def buffer_behind(

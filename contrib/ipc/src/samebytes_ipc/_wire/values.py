@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the values of a description that may be forged, each by the type that it must have."""
+"""Read the values of a description in JSON that may be forged, each by the type it must have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .._errors import MessageError
 from .marked import mark_of, marked, restored
 from .message import shown
 
-__all__ = ["Value", "parse", "plain"]
+__all__ = ["Value", "encoded", "parse", "plain"]
 
 _WHOLE = "description"
 _MAX_DEPTH = 16
@@ -122,6 +122,11 @@ class Value:
         return found
 
 
+def encoded(value: Any) -> bytes:
+    """The JSON text of plain data, in UTF-8."""
+    return _encoder.encode(value).encode()
+
+
 def parse(body: bytes) -> Value:
     """The value of a JSON text in UTF-8.
 
@@ -218,5 +223,6 @@ def _no_number(text: str) -> NoReturn:
     raise MessageError(_WHOLE, f"has the number {text}: JSON has only finite numbers")
 
 
-# Made once: json.loads() would make one for each message.
+# Made once: json.dumps() and json.loads() would make one for each message.
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number)
