@@ -74,7 +74,7 @@ def test_an_option_that_nvenc_does_not_know_is_another_error(
     """Older PyAVs have another name for the error of an invalid argument."""
     opening = 'avcodec_open2("h264_nvenc", {})'
     words = said(CLASSES[errno.EINVAL](errno.EINVAL, "Invalid argument", opening))
-    assert words.startswith("an option, size or format is not possible here")
+    assert words.startswith("an option, size, rate or format is not possible here")
     assert "NVENC is not here" in said(CLASSES[errno.EPERM](errno.EPERM, "", opening))
     other = said(CLASSES[errno.EPERM](errno.EPERM, "", 'avcodec_open2("libx264", {})'))
     assert "NVENC" not in other

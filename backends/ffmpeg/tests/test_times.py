@@ -345,3 +345,95 @@ def test_frames_without_times_are_numbered(tmp_path: Path) -> None:
     with el.Pipeline(source).start(threads=0) as out:
         shown = [(frame.meta.pts or 0) * Fraction(frame.meta.time_base or 0) for frame in out]
     assert shown == [Fraction(number, 20) for number in range(4)]
+
+
+@pytest.mark.parametrize("rate", [Fraction(25), Fraction(30_000, 1001), Fraction(1)], ids=str)
+@pytest.mark.parametrize(
+    ("codec", "ending", "unit"),
+    [
+        ("rawvideo", "y4m", Fraction(1, 12_800)),
+        ("rawvideo", "y4m", Fraction(1, 1000)),
+        ("rawvideo", "y4m", NANO),
+        ("libvpx", "ogg", Fraction(1, 12_800)),
+        ("libvpx", "ogg", NANO),
+    ],
+)
+def test_files_that_say_one_rate_say_that_of_the_frames(
+    codec: str, ending: str, unit: Fraction, rate: Fraction, tmp_path: Path
+) -> None:
+    """Not the unit of the file that they come from."""
+    made = tmp_path / f"made.{ending}"
+    given = [n / rate for n in range(6)]
+    frames = timed(given, unit, rate)
+    el.Pipeline(frames, FFmpegSink(made, codec, rate=rate)).run()
+    assert times_in(made) == given
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 25), Fraction(1, 1000), Fraction(1, 90_000)], ids=str)
+@pytest.mark.parametrize("ending", ["mp4", "avi", "mkv"])
+def test_frames_without_times_have_the_rate(ending: str, unit: Fraction, tmp_path: Path) -> None:
+    """Whatever the unit is of the times that they had."""
+    made = tmp_path / f"made.{ending}"
+    given = [Fraction(n, 30) for n in range(40)]
+    frames = list(timed(given, unit, Fraction(25)))
+    for frame in frames:
+        frame.meta.pts = None
+    el.Pipeline(frames, FFmpegSink(made, "mpeg4", rate=Fraction(30))).run()
+    assert times_in(made) == pytest.approx(given, abs=0.001)
+
+
+def test_frames_without_times_go_on_by_the_rate(tmp_path: Path) -> None:
+    """Errors do not add up, in a unit that the length of a frame is not a multiple of."""
+    made = tmp_path / "made.mp4"
+    given = [Fraction(n, 30) for n in range(40)]
+    first, *frames = timed(given, Fraction(1, 1000), Fraction(30))
+    for frame in frames:
+        frame.meta.pts = None
+    el.Pipeline([first, *frames], FFmpegSink(made)).run()
+    assert times_in(made) == pytest.approx(given, abs=0.0006)
+
+
+def without_durations(frames: Iterator[sb.Frame[Any]]) -> Iterator[sb.Frame[Any]]:
+    for frame in frames:
+        del frame.metadata["duration"]
+        yield frame
+
+
+@pytest.mark.parametrize("codec", ["libvpx", "libvpx-vp9", "libx264"])
+@pytest.mark.parametrize("unit", [Fraction(1, 10), Fraction(1), Fraction(2)], ids=str)
+def test_units_longer_than_a_frame(unit: Fraction, codec: str, tmp_path: Path) -> None:
+    """With them a frame has no length, as encoders count it."""
+    made = tmp_path / "made.mkv"
+    given = [n * unit for n in range(4)]
+    frames = without_durations(timed(given, unit, 1 / unit))
+    el.Pipeline(frames, FFmpegSink(made, codec, rate=Fraction(30))).run()
+    assert times_in(made) == given
+
+
+@pytest.mark.parametrize("unit", [Fraction(1, 30), Fraction(1001, 24_000)], ids=str)
+def test_the_unit_is_the_rate_where_nothing_else_says_one(unit: Fraction, tmp_path: Path) -> None:
+    """MPEG-2 counts frames, so that they would come at another rate."""
+    made = tmp_path / "made.ts"
+    given = [n * unit for n in range(12)]
+    frames = without_durations(timed(given, unit, 1 / unit))
+    el.Pipeline(frames, FFmpegSink(made, "mpeg2video")).run()
+    assert times_in(made) == pytest.approx(given, abs=0.0001)
+
+
+@pytest.mark.parametrize(
+    ("codec", "ending", "rate", "said"),
+    [
+        ("mpeg1video", "mpg", Fraction(10), "perhaps mpeg1video has no 10 frames a second: pass"),
+        ("mpeg2video", "ts", Fraction(7, 3), r"mpeg2video has no 2\.33333 frames a second: pass"),
+        ("mpeg2video", "mxf", Fraction(10), "no place for mpeg2video of this rate, .*: pass rate="),
+        ("gif", "gif", Fraction(240), "frames are closer than 1/100 s, the unit of time of gif"),
+    ],
+)
+def test_rates_that_a_file_cannot_have_are_named(
+    codec: str, ending: str, rate: Fraction, said: str, tmp_path: Path
+) -> None:
+    format_ = "GRAY8" if codec == "gif" else "I420"
+    made = timed([n / rate for n in range(6)], Fraction(1, 90_000), rate)
+    frames = [one.convert(format_, copy=True) for one in made]
+    with pytest.raises(ElementError, match=said):
+        el.Pipeline(frames, FFmpegSink(tmp_path / f"made.{ending}", codec)).run()

@@ -92,6 +92,12 @@ def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
             pixels, (context.width, context.height), full=context.color_range == ColorRange.JPEG
         )
         return f"the container {container.format.name} has no place for raw {pixels}: {said}"
+    if pixels and av.codec.Codec(codec, "w").id in held:
+        return (
+            f"the container {container.format.name} has no place for {codec} of this rate, size "
+            f"or pixel format ({pixels}): pass rate=, convert the frames before, or take another "
+            "ending"
+        )
     # Few FFmpegs have an encoder of Theora, Ogg's own.
     such = f", such as {usual!r}" if _ids((usual,)) else ""
     return (

@@ -36,7 +36,7 @@ _TEXTS: tuple[tuple[type[Exception], str], ...] = (
     (kinds.ConnectionResetError, "the other side ended the connection"),
     (kinds.BrokenPipeError, "the other side ended the connection"),
     (kinds.TimeoutError, "the other side does not answer"),
-    (ARGUMENT_ERROR, "an option, size or format is not possible here (invalid argument)"),
+    (ARGUMENT_ERROR, "an option, size, rate or format is not possible here (invalid argument)"),
 )
 
 _NUMBERS = {

@@ -29,7 +29,7 @@ from ._describing import as_said, describe, has_colours, properties_of
 from ._encoders import name_for, why_not_of_range
 from ._failures import ARGUMENT_ERROR, in_words
 from ._peer import Peer
-from ._times import Times
+from ._times import WHOLE_FRAMES, Times
 
 __all__ = ["Output", "scheduled_as_before"]
 
@@ -105,6 +105,11 @@ class Output:
                 f"readers of {container} would take raw {native.format.name} for another format: "
                 f"{advice_for_raw(native.format.name, size, full=full)}"
             )
+        meta = frame.meta
+        given = None if meta.pts is None else meta.time_base
+        times = Times(given, rate, codec, container, self._options, steady=steady)
+        # There is at most one frame in a unit; encoders of VP8 and VP9 refuse one of no duration.
+        rate = min(rate, 1 / times.base)
         stream = add_stream(self._container, self._url, codec, rate, self._options)
         kept = says_range(
             self._container, self._url, codec, self._options, colours=has_colours(properties)
@@ -116,7 +121,6 @@ class Output:
         image = ImageInfo.of(frame.image.format, native.width, native.height)
         stream.pix_fmt = self._format = name_for(codec, native.format.name)
         context = stream.codec_context
-        times = Times(frame.meta.time_base, rate, codec, container, self._options, steady=steady)
         context.time_base = times.base
         if not times.may_reorder:
             context.max_b_frames = 0  # the user's options count more
@@ -157,6 +161,13 @@ class Output:
             opening = nullcontext() if self._encodes else scheduled_as_before()
             with as_said(native, frame.meta, kept[1]), opening:
                 packets = self._stream.encode(native)
+        except ARGUMENT_ERROR as error:
+            if self._encodes or self._codec not in WHOLE_FRAMES:
+                raise
+            raise ValueError(
+                f"{in_words(error)}; perhaps {self._codec} has no {float(1 / times.base):g} frames "
+                "a second: pass rate=, such as 25"
+            ) from error
         finally:
             native.pts, native.pict_type = kept[0], kept[2]
             if kept[1]:
@@ -220,8 +231,14 @@ class Output:
         try:
             self._container.mux(packets)
         except ARGUMENT_ERROR as error:
-            if self._container.format.name != "image2" or not self._begun:
+            if not self._begun and len(packets) == 1:
                 raise
+            if self._container.format.name != "image2":
+                raise ValueError(
+                    f"{in_words(error)}; perhaps two frames are closer than "
+                    f"{self._stream.time_base} s, the unit of time of "
+                    f"{self._container.format.name}: leave one out, or take another ending"
+                ) from error
             raise ValueError(
                 "a file of this name holds one picture: put a place for a number into the name, "
                 'such as "%03d", or leave out all frames but one'

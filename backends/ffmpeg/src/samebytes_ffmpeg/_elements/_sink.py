@@ -28,6 +28,8 @@ _GIVEN_UP = "stopped while the other side takes no data"
 _NTSC = 1001
 _EXACT = Fraction(1, 10**6)
 """Seconds by which a duration may differ from that of the rate it was rounded from."""
+_AS_LONG_AS_A_FRAME = Fraction(1, 240)
+"""Seconds from which a unit of time may be the length of a frame; clocks count in shorter ones."""
 _FINEST = 100_000
 """The denominator of a rate at most: with it 10,000 frames a second are within FFmpeg's int."""
 
@@ -184,13 +186,15 @@ class FFmpegSink(Sink):
         return next(iter(self._rates)) if len(self._rates) == 1 else None
 
     def _rate_of(self, frame: Frame[Any]) -> Fraction:
-        """Return the rate asked for, else the sources' common one, else that of the duration."""
+        """Return the rate asked for, else the sources' common one, else that of the frame."""
         if self.rate:
             return _written_as(self.rate)
         if common := self._common_rate:
             return common
-        duration = duration_of(frame.metadata)
-        return _of_duration(duration) if duration else RATE
+        if duration := duration_of(frame.metadata):
+            return _of_duration(duration)
+        unit = frame.meta.time_base
+        return 1 / unit if unit and unit >= _AS_LONG_AS_A_FRAME else RATE
 
     def _unfinished(self, error: Exception) -> ElementError:
         return self._error(f"FFmpeg cannot finish what it writes: {in_words(error)}")

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 from fractions import Fraction
 
-__all__ = ["MOV", "Times"]
+__all__ = ["MOV", "WHOLE_FRAMES", "Times"]
 
 _USUAL = 90_000
 """Units of a second into which most rates divide it; MPEG-TS and RTP have them."""
@@ -15,7 +15,7 @@ _FINEST = 4 * _USUAL
 """Units of a second up to which those of the frames are taken: 2**31 of them are 1.6 hours."""
 _COARSE = {"mpeg4": 65_535}
 """Encoders that count at most so many units of a second."""
-_WHOLE_FRAMES = ("mpeg1video", "mpeg2video")
+WHOLE_FRAMES = ("mpeg1video", "mpeg2video")
 """Encoders that count frames: they open with no other unit."""
 
 # libavformat/movenc.c: durations and the offsets of frames that were put into another order are
@@ -32,6 +32,10 @@ _DAY = 86_400
 
 _NO_TIMES = ("avi",)
 """Containers whose frames have no times but those of their order, which is that of decoding."""
+_UNIT_AS_RATE = (*_NO_TIMES, "ogg", "ogv")
+"""Containers that say what their unit is as their rate."""
+_ONE_RATE = ("yuv4mpegpipe",)
+"""Containers that say it so, and have neither times nor empty frames."""
 # libavformat/avienc.c: between two frames are empty ones, one for each unit, which is made coarser.
 _AVI_EMPTY = 60_000
 _AVI_FINEST = Fraction(1, 600)
@@ -52,8 +56,8 @@ class Times:
         codec: FFmpeg's name of the encoder.
         container: FFmpeg's name of the container.
         options: of the container.
-        steady: the rate is that of the source, not a guess. Containers without times get frames of
-            that rate, since they say what their unit is as their rate.
+        steady: the rate is that of the source, not a guess. Containers that say what their unit is
+            as their rate get that one.
 
     Attributes:
         base: the unit, in seconds.
@@ -64,9 +68,9 @@ class Times:
         self, given: Fraction | None, rate: Fraction, codec: str, container: str,
         options: Mapping[str, str], *, steady: bool = False,
     ) -> None:  # fmt: skip
-        counts = steady and container in _NO_TIMES
+        counts = (steady and container in _UNIT_AS_RATE) or container in _ONE_RATE
         self.base = _base(None if counts else given, rate, codec)
-        self._step = max(round(1 / rate / self.base), 1)
+        self._length = 1 / rate
         self.may_reorder = container not in _NO_TIMES
         self._last: tuple[int, Fraction] | None = None
         self._later = Fraction(0)
@@ -86,14 +90,13 @@ class Times:
         """
         before = self._last
         if pts is None or not time_base:
-            found = 0 if before is None else before[0] + self._step
-            time = found * self.base
+            time = Fraction(0) if before is None else before[1] + self._length
         else:
             time = pts * time_base
             if before is None and (time < 0 or self._container in _NO_TIMES):
                 self._later = -time
             time += self._later
-            found = round(time / self.base)
+        found = round(time / self.base)
         if before is not None:
             if time <= before[1]:
                 raise ValueError(
@@ -127,7 +130,7 @@ def _seconds(time: Fraction) -> str:
 
 
 def _base(given: Fraction | None, rate: Fraction, codec: str) -> Fraction:
-    if not given or codec in _WHOLE_FRAMES:
+    if not given or codec in WHOLE_FRAMES:
         return 1 / rate
     most = _COARSE.get(codec)
     if given.denominator <= (most or _FINEST):
