@@ -229,14 +229,18 @@ def _flush_struck(view: Any, step: int) -> bool:
     return step < 0
 
 
-@pytest.mark.parametrize("in_place", ["svm", "host pointer"])
-def test_an_interrupted_flush_leaves_memory_mapped(svm: Any, in_place: str) -> None:
-    if in_place == "svm":
-        tensor = svm.allocate((64,), "uint8", "svm")
-    else:
-        pages = samebytes.context("cpu").allocate((4096,), "uint8")
-        tensor = pages.map("opencl", "rw")
-        assert tensor.native.flags & cl.mem_flags.USE_HOST_PTR
+def test_an_interrupted_flush_leaves_svm_mapped(svm: Any) -> None:
+    _interrupt_each_step_of_a_flush(svm.allocate((64,), "uint8", "svm"))
+
+
+@pytest.mark.usefixtures("unified")
+def test_an_interrupted_flush_leaves_a_host_pointer_mapped() -> None:
+    tensor = samebytes.context("cpu").allocate((4096,), "uint8").map("opencl", "rw")
+    assert tensor.native.flags & cl.mem_flags.USE_HOST_PTR
+    _interrupt_each_step_of_a_flush(tensor)
+
+
+def _interrupt_each_step_of_a_flush(tensor: Any) -> None:
     step = 0
     while True:
         view = tensor.map("cpu", "rw")
