@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 from contextlib import suppress
+from fractions import Fraction
 from functools import cache
 from io import BytesIO
 from pathlib import PurePath
@@ -150,7 +151,8 @@ def is_read_back(container: str, pixel_format: str, size: tuple[int, int]) -> bo
     """True if readers of a container get frames of raw video in the format that was written.
 
     AVI, MOV and NUT name the format by a tag. Where there is none (P010 in AVI, I420 in MOV),
-    FFmpeg writes the file all the same, and readers guess by the number of bits. So one is tried.
+    FFmpeg writes the file all the same, and readers guess by the number of bits. From MOV they take
+    rows of RGB for padded to even numbers of bytes, as it does not write them. So one is tried.
 
     Args:
         container: FFmpeg's name of it.
@@ -160,19 +162,31 @@ def is_read_back(container: str, pixel_format: str, size: tuple[int, int]) -> bo
     if container not in ("avi", "mov", "nut"):
         return True
     width, height = (16 + length % 16 for length in size)
+    given = av.VideoFrame(width, height, pixel_format)
+    for plane in given.planes:
+        plane.update(bytes(number % 251 for number in range(plane.buffer_size)))
     file = BytesIO()
     try:
         with av.open(file, "w", format=container) as output:
             stream = output.add_stream("rawvideo", rate=25)
             stream.width, stream.height, stream.pix_fmt = width, height, pixel_format
-            output.mux(stream.encode(av.VideoFrame(width, height, pixel_format)))
+            output.mux(stream.encode(given))
             output.mux(stream.encode(None))
         file.seek(0)
         with av.open(file, "r") as again:
-            found = next(again.decode(video=0)).format.name
+            found = next(again.decode(video=0))
     except (av.FFmpegError, StopIteration):
         return False
-    return found == pixel_format.replace("yuvj", "yuv")
+    name = pixel_format.replace("yuvj", "yuv")
+    return found.format.name == name and _dense(found) == _dense(given)
+
+
+def _dense(frame: av.VideoFrame) -> list[bytes]:
+    """The values of a picture, without the padding of its rows."""
+    context = av.CodecContext.create("rawvideo", "w")
+    context.width, context.height, context.pix_fmt = frame.width, frame.height, frame.format.name
+    context.time_base = Fraction(1, 25)
+    return [bytes(packet) for packet in (*context.encode(frame), *context.encode(None))]
 
 
 def _of_pictures(container: Any, url: object, options: Mapping[str, str]) -> str:

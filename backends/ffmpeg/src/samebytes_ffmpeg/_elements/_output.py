@@ -102,7 +102,8 @@ class Output:
         if codec == "rawvideo" and not is_read_back(container, native.format.name, size):
             full = frame.metadata.get("color_range") == "full"
             raise ValueError(
-                f"readers of {container} would take raw {native.format.name} for another format: "
+                f"readers of {container} would find other pixels than those of raw "
+                f"{native.format.name} {native.width}x{native.height}: "
                 f"{advice_for_raw(native.format.name, size, full=full)}"
             )
         meta = frame.meta
