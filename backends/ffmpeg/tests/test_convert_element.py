@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import av
@@ -199,3 +201,28 @@ def test_threads_convert_without_a_pipeline() -> None:
     }
     assert len({int(one.planes[0].native.ctypes.data) for one in made}) == 20
     convert.close()
+
+
+@pytest.mark.parametrize("given", ["yuv420p", "yuv444p12le", "rgb24", "gray"])
+@pytest.mark.parametrize("codec", ["prores_ks", "dnxhd", "cfhd", "v210", "dxv", "png"])
+def test_a_conversion_that_an_encoder_takes_is_named(
+    codec: str, given: str, tmp_path: Path
+) -> None:
+    made = tmp_path / "made.mov"
+    size = (1280, 720) if codec == "dnxhd" else (64, 48)
+    options = {"profile": "dnxhr_sq"} if codec == "dnxhd" else {}
+
+    def run(*before: el.Element) -> None:
+        sink = el.create("ffmpeg.sink", made, codec, options=options)
+        el.Pipeline([av.VideoFrame(*size, given)], *before, sink).run(threads=0)
+
+    if given in [one.name for one in av.codec.Codec(codec, "w").video_formats or ()]:
+        run()
+        return
+    with pytest.raises(NegotiationError) as caught:
+        run()
+    advised = re.search(r'create\("convert", "(\w+)"\)', str(caught.value))
+    assert advised is not None
+    assert not advised[1].startswith("GRAY")
+    run(el.create("convert", advised[1]))
+    assert made.stat().st_size

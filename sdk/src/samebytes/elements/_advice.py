@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["format_to_convert_to"]
 
 _USUAL = {
-    "gray": ("GRAY8", "GRAY16", "I420", "NV12", "RGB", "BGRA"),
-    "yuv": ("I420", "NV12", "I444", "RGB", "BGRA", "GRAY8"),
-    "rgb": ("RGB", "BGR", "I420", "NV12", "BGRA", "GRAY8"),
+    "gray": ("GRAY8", "GRAY16", "I420", "NV12", "I422", "I422_10", "RGB", "BGRA", "RGBA"),
+    "yuv": ("I420", "NV12", "I444", "I422", "I422_10", "RGB", "BGRA", "RGBA", "GRAY8"),
+    "rgb": ("RGB", "BGR", "I420", "NV12", "BGRA", "RGBA", "I422", "I422_10", "GRAY8"),
 }
-"""Formats to try for those of each colour model, the most like it first; gray loses colours."""
+"""Formats to try for those of each colour model, the most like it first; gray loses colours.
+
+Encoders of studios, ProRes and DNxHD, take 4:2:2 alone.
+"""
 
 
 def format_to_convert_to(takes: Iterable[Media], given: FrameInfo, contexts: Contexts) -> str:
