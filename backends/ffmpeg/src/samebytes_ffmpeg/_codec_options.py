@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of fields in PyAV's AVCodecContexts, as FFmpeg's table of options says them."""
+"""The places of fields in PyAV's AVCodecContexts, found by FFmpeg's table of options."""
 
 from __future__ import annotations
 

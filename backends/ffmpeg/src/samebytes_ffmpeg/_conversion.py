@@ -44,8 +44,8 @@ _PIXELS = 16
 _MOST_CUT = 16
 """The factor by which a picture may shrink whose rows are given in parts."""
 
-# Of the samples between two of chroma, in 1/256, from the left and the top one. Where nothing is
-# specified libswscale takes the middle.
+# Places between two samples of chroma, in 1/256, from the left one and from the top one. If nothing
+# is specified, libswscale takes the middle.
 _BETWEEN = 128
 _CHROMA = {
     None: (128, 128),
@@ -59,22 +59,22 @@ _CHROMA = {
 
 
 _NOT_READ = tuple(map(get_pix_fmt, (b"yaf32le", b"yaf32be")))
-"""Formats that libswscale says it reads, and ends the process by an assertion."""
+"""Formats that libswscale claims to read, but ends the process by an assertion."""
 
 
 _TOO_LARGE, _MOST_PADDING = 1 << 31, 64
-"""Bytes of a plane for which it ends the process, and of padding that rows are made with."""
+"""The bytes of a plane from which on it ends the process, and the most padding of a row."""
 
 
 class SwscaleConversion(Conversion):
     """A conversion by libswscale, with PyAV's flags.
 
-    In pictures that keep their size chroma is repeated for the pixels that share it; where they are
-    scaled it is placed as the chroma location says. Fields are pictures of their own.
+    If a picture keeps its size, chroma is repeated for the pixels that share it; if it is scaled,
+    chroma is placed by the chroma location. Fields are pictures of their own.
 
     Args:
         source, target, method: as of every Conversion.
-        field: which of two fields the pictures are: 0 is the upper one; None of whole pictures.
+        field: which of two fields the pictures are: 0 for the upper one; None for whole pictures.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class SwscaleConversion(Conversion):
                 "libswscale takes gray for full range where the size stays: convert to I420 of "
                 "limited range first"
             )
-        # What comes behind a row is written later, but for rows of the other field.
+        # What lies behind a row is written later, except for a row of the other field.
         if (same_size or self._fields) and after.width % _PIXELS:
             self.row_padding = _BEYOND
         self._beyond = 0 if _has_palette(before) else _BEYOND
@@ -118,7 +118,7 @@ class SwscaleConversion(Conversion):
         self._cut = _cut(before)
         self._source, self._target = Planes(), Planes()
         self._aimed_at: list[tuple[int, int]] = []
-        # Of the frames that came last: of a stream all planes lie alike.
+        # The layout of the frame that came last: in a stream, planes mostly lie alike.
         self._form: list[tuple[Any, ...]] = []
         self._places: tuple[PlaneLocation, ...] = ()
         self._ends: list[int] = []
@@ -128,13 +128,13 @@ class SwscaleConversion(Conversion):
             self._check_the_last_ones()
 
     def _check_the_last_ones(self) -> None:
-        """See whether all of a picture of an odd size is written.
+        """Check that all of a picture of an odd size is written.
 
-        Some of libswscale's ways between formats that share chroma leave out its last row or
+        Some of libswscale's paths between formats that share chroma leave out its last row or
         column.
 
         Raises:
-            Refused: it is not.
+            Refused: a part of it is not.
         """
         source = _filled(self.source.image, 0)
         made = []
@@ -179,7 +179,7 @@ class SwscaleConversion(Conversion):
         self._check(written)
 
     def _aim(self, new: tuple[_Array, ...]) -> None:
-        """Set where to write; often that is where it was, since memory is used again."""
+        """Set where to write. Often that is the same place, since memory is used again."""
         aim = [(data_address(array), array.strides[0]) for array in new]
         if aim != self._aimed_at:
             self._aimed_at.clear()  # until all is set
@@ -187,16 +187,16 @@ class SwscaleConversion(Conversion):
             self._aimed_at = aim
 
     def _check(self, written: int) -> None:
-        """Raise NativeError if so many rows are not all."""
+        """Raise NativeError unless all rows were written."""
         rows = self.target.image.height
         if written != rows:
             raise NativeError("sws_scale", 0, f"it wrote {written} of {rows} rows")
 
     def _in_two(self, arrays: tuple[_Array, ...]) -> int:
-        """Convert with the last rows in memory of ours: none is known to follow them.
+        """Convert with the last rows in memory of ours, as no memory is known to follow them.
 
-        Only these few rows are copied. They are all of a small picture, and of one that libswscale
-        takes only whole: that some frames of a stream could not be converted would be worse.
+        Only these few rows are copied; of a small picture, and of one that libswscale takes only as
+        a whole, they are all. It would be worse if some frames of a stream could not be converted.
         """
         cut, written = self._cut if self._in_parts else 0, 0
         if cut:
@@ -224,17 +224,19 @@ class FrameConversion(SwscaleConversion):
             return
         address = frame_address(native)
         head = FRAME_HEAD.unpack(_head_at(address))
-        places = image_locations(head[12], head[9], head[10], *head[4:8]).planes
+        pointers, pitches = head[:4], head[4:8]
+        width, height, _, pixel_format = head[9:13]
+        places = image_locations(pixel_format, width, height, *pitches).planes
         if places is not self._places:
             self._places, self._ends = places, [place.info.extent[1] for place in places]
-        for pointer, span in zip(head, self._ends, strict=False):
+        for pointer, span in zip(pointers, self._ends, strict=False):
             behind = (pointer + span - 1) % _PAGE + self._beyond
             if not pointer or behind >= _PAGE:
                 self._convert(arrays_on(native, False), target.native)
                 return
         self._aim(target.native)
-        height = self.source.image.height
-        self._check(self._scaler.scale(PlanesOfFrame(address), 0, height, self._target))
+        rows = self.source.image.height
+        self._check(self._scaler.scale(PlanesOfFrame(address), 0, rows, self._target))
 
 
 def _is_limited_gray(*pictures: PictureInfo) -> bool:
@@ -279,9 +281,9 @@ def _takes_parts(source: PictureInfo, target: PictureInfo) -> bool:
 
 
 def _cut(image: ImageInfo) -> int:
-    """The number of the first of the last rows, where a picture is cut whose memory may end there.
+    """The row at which a picture is cut whose memory may end behind its last row.
 
-    They hold what may be read behind the rows before.
+    The rows from there on hold what may be read behind the rows before.
     """
     narrowest = min(layout.row_nbytes for layout in image.plane_layouts())
     behind = -(-_BEYOND // narrowest) * 4
@@ -298,7 +300,7 @@ def _options(side: str, picture: PictureInfo, field: int | None) -> dict[str, in
     found[f"{side}_range"] = int(picture.color_range == "full")
     across, down = _CHROMA[picture.chroma_location]
     if field is not None and down == _BETWEEN:
-        # The rows of a field are two of the picture apart, so chroma is nearer to one of them.
+        # The rows of a field are two rows of the picture apart, so chroma is nearer to one of them.
         down = _BETWEEN // 2 if field == 0 else _BETWEEN * 3 // 2
     x_shift = max(plane.x_shift for plane in image.format.planes)
     y_shift = max(plane.y_shift for plane in image.format.planes)
@@ -312,10 +314,10 @@ def _options(side: str, picture: PictureInfo, field: int | None) -> dict[str, in
 def _colors(source: PictureInfo, target: PictureInfo) -> list[tuple[int, int]]:
     """The matrix and range of both, as libswscale counts them.
 
-    RGB and gray have no matrix. With that of the other picture nothing goes by way of RGB.
+    RGB and gray have no matrix. They get that of the other picture, so nothing goes through RGB.
 
     Raises:
-        Refused: it does not know a matrix.
+        Refused: libswscale does not know a matrix.
     """
     matrices = [
         picture.color_matrix

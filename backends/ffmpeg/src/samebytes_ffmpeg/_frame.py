@@ -50,7 +50,7 @@ _KINDS = VideoFrame, AudioFrame
 _unpack = FRAME_HEAD.unpack
 _head_at = (c_ubyte * FRAME_HEAD.size).from_address
 _pointer_at = c_void_p.from_address
-# What a picture of an AVPixelFormat, width and height holds: to ask PyAV takes a quarter of wrap().
+# The ImageInfo of an AVPixelFormat, width and height: asking PyAV takes a quarter of wrap().
 _images: dict[tuple[int, int, int], ImageInfo] = {}
 _MOST_IMAGES = 256
 # Their frames have their own nodes, such as "ffmpeg:VAAPI".
@@ -167,7 +167,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
         else:
             # Found out here, where the error helps most.
             _remember((format_, width, height), native, meta.info)
-        # By position and without a call between: this wraps every decoded frame.
+        # By position, and without another call in between: this wraps every decoded frame.
         return cls(native, FFMPEG, native, None, False, meta)
 
     def _is_readonly(self) -> bool:  # evaluated each time
@@ -217,7 +217,7 @@ class FFmpegFrame(Frame[FFmpegPlane]):
 
 
 def _remember(key: tuple[int, int, int], native: Any, info: Any) -> None:
-    # Not of frames of a device, whose format in memory is another question.
+    # Not for frames of a device, whose own format is not the one that they would have in memory.
     if type(native) is VideoFrame and native.format.name == info.format.ffmpeg_name:
         if len(_images) >= _MOST_IMAGES:
             _images.clear()
@@ -226,7 +226,7 @@ def _remember(key: tuple[int, int, int], native: Any, info: Any) -> None:
 
 @cache
 def _on_device() -> Any:
-    """Return what wraps frames of devices, from modules that the first of these imports."""
+    """Return what wraps frames of devices; its modules are imported with the first of these."""
     from ._hardware.objects import FFmpegHardwareFrame
 
     return FFmpegHardwareFrame.wrap

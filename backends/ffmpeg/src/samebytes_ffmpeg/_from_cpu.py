@@ -156,7 +156,7 @@ def _full_range_name(meta: FrameMeta) -> str | None:
     name = FULL_RANGE_FORMATS.get(AVFrame.from_address(frame_address(meta.native)).format)
     if name is None or image_format_named(name) != getattr(meta.info, "format", None):
         return None
-    # It may have been marked otherwise since.
+    # The frame may have been marked otherwise since.
     return name if meta.metadata.get("color_range") == "full" else None
 
 
@@ -167,8 +167,8 @@ def _image(
         info, tuple([(a.shape, a.strides, a.dtype) for a in arrays])
     )
     try:
-        # PyAV sets a frame's format and size once, when it makes the frame and its buffers.
-        # Those were not written to yet, and are given back below.
+        # PyAV sets a frame's format and size only when it makes the frame and its buffers.
+        # Nothing was written to these yet, and they are given back below.
         native = VideoFrame(info.width, info.height, name or usual_name)
     except (OSError, ValueError) as error:
         raise Refused(f"FFmpeg cannot represent {info}: {error}") from error
@@ -281,7 +281,7 @@ def _sample_format_name(dtype: str, interleaved: bool) -> str:
 
 
 def _channel_layout(info: AudioInfo) -> AudioLayout:
-    """The layout for FFmpeg. Three channels or more of no layout are for no loudspeaker.
+    """The layout for FFmpeg. Three or more channels without a layout belong to no loudspeakers.
 
     Raises:
         Refused: channels in another order than FFmpeg's, or another number of them.
@@ -292,8 +292,8 @@ def _channel_layout(info: AudioInfo) -> AudioLayout:
     if channels is not None:
         places = [CHANNELS.index(channel) for channel in channels]
         if places != sorted(set(places)):
-            # FFmpeg could express it by a map on the heap, which PyAV frees once for each of its
-            # objects: the process would end.
+            # FFmpeg could express it by a map on the heap. But PyAV would free that once for each
+            # of its objects, which would end the process.
             wanted = "+".join(CHANNELS[place] for place in sorted(set(places)))
             raise Refused(
                 f"the channels are in the order {'+'.join(channels)}, but FFmpeg takes {wanted}: "
@@ -323,10 +323,10 @@ def _allocate(place: int, count: int) -> None:
 
 
 def describe_native(native: Any, meta: FrameMeta) -> None:
-    """Time, what the bytes mean, and what else FFmpeg knew of the frame if it came from there.
+    """Give an av frame its time and metadata, and what else FFmpeg knew if it came from there.
 
     Raises:
-        Refused: an entry of the metadata is not what it can be.
+        Refused: an entry of the metadata has a value that it cannot have.
     """
     if isinstance(meta, FFmpegMeta):
         frame_copy_props(frame_address(native), frame_address(meta.native))

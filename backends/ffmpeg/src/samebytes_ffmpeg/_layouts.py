@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of an AVFrame's planes, in numpy's terms. Cached: read for every frame."""
+"""The places of an AVFrame's planes, in numpy's terms. Cached, since each frame needs them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PlaneLocation(NamedTuple):
         low: from the plane's data pointer to that byte: below zero for a bottom-up plane.
         shape, dtype, offset, strides: of the array on that memory.
         info: the same as a TensorInfo.
-        whole: bytes of all rows, the padding of the last one too; 0 where that adds nothing.
+        whole: bytes of all rows, including the padding of the last one; 0 if that adds nothing.
         whole_at: as `memory_at`, for so many bytes.
         rows: (how many, bytes from one to the next): the shape of the whole rows as bytes.
     """

@@ -48,8 +48,8 @@ class Libavutil:
         AVFrame: its structure.
         frame_head: see `frame_head` of the module _avframe_abi.
         identity: equal for two of these that are the same library, however it was found.
-        unref_address: of av_buffer_unref, which FFmpeg's release functions can be: it takes a
-            pointer.
+        unref_address: that of av_buffer_unref, which can be a release function of FFmpeg's, as it
+            takes one pointer.
         owned: the calls that return something to give back.
         lender: how this library holds what it is lent: tokens are buffers without memory.
 
@@ -155,7 +155,7 @@ class Libavutil:
         return function
 
     def _new_token(self, notify: tuple[int, int] | None) -> OwnedPointer:
-        # Without it the release calls av_buffer_unref(NULL), which does nothing.
+        # Without `notify` the release calls av_buffer_unref(NULL), which does nothing.
         release = notify or (self.unref_address, None)
         token: OwnedPointer = self.owned.buffer_create(None, 0, *release, 0)
         return made(token, "av_buffer_create")

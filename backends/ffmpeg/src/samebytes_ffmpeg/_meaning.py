@@ -91,7 +91,7 @@ def chroma_location(frame: Any) -> str | None:
 def color_range_and_matrix(native: VideoFrame) -> tuple[str | None, str | None]:
     """The range and matrix of an av frame, by their names in metadata; None for what is not known.
 
-    For each frame of a stream: PyAV gives the two numbers, and all else is looked up.
+    It is fast, for each frame of a stream: PyAV gives the two numbers, and the rest is looked up.
     """
     key = native.color_range, native.colorspace, native.format.name
     found = _SAID.get(key)
@@ -147,19 +147,19 @@ def sample_aspect(frame: Any) -> Fraction | None:
 
 @lru_cache
 def times(number: int, over: int, under: int) -> Fraction:
-    """Return number * over / under. All frames of a stream mostly ask for the same."""
+    """Return number * over / under, which is mostly the same for all frames of a stream."""
     return Fraction(number * over, under)
 
 
 def duration_entry(native: VideoFrame | AudioFrame) -> dict[str, Any]:
-    """The entry `duration` of an av frame, if that says it."""
+    """The entry `duration` of an av frame, if that has one."""
     duration = getattr(native, "duration", None)
     base, under = time_base_of(native)
     return {"duration": times(duration, base, under)} if duration and base and under else {}
 
 
 def entries_of_image(frame: Any) -> dict[str, Any]:
-    """The entries of an image that the numbers in its AVFrame say. What is not specified has none.
+    """The entries that the numbers in an image's AVFrame stand for; none for what is unspecified.
 
     Args:
         frame: an AVFrame of PyAV's libavutil.
@@ -174,14 +174,14 @@ def entries_of_image(frame: Any) -> dict[str, Any]:
 
 
 def colors_and_aspect(frame: Any) -> dict[str, Any]:
-    """The entries of an AVFrame of any libavutil that its fields say alone."""
+    """The entries of colours and sample aspect ratio of an AVFrame, of any libavutil."""
     found: dict[str, Any] = dict(_entries_of(*_numbers(frame)))
     ratio = sample_aspect(frame)
     return found if ratio is None else {**found, "sample_aspect_ratio": ratio}
 
 
 def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) -> None:
-    """Mark an av frame of ours with the entries that its fields say, and with no others.
+    """Mark an av frame of ours with those entries that have fields in it, and with no others.
 
     Raises:
         LayoutError, UnknownNameError: an entry is not what it can be.
@@ -204,7 +204,7 @@ def write_meaning(native: VideoFrame | AudioFrame, metadata: Mapping[str, Any]) 
 
 
 def _write_colors(frame: Any, colors: Colorimetry) -> None:
-    """Mark an AVFrame. Numbers of FFmpeg's that have no name here stay where there is no entry."""
+    """Mark an AVFrame. Without an entry, a number of FFmpeg's that has no name here stays."""
     there = _colors(frame)
     if colors.color_range is not None or frame.color_range in (_FULL, _LIMITED):
         frame.color_range = {"full": _FULL, "limited": _LIMITED}.get(colors.color_range or "", 0)

@@ -41,7 +41,7 @@ class FFmpegMeta(FrameMeta):
     """A FrameMeta whose fields are read from the av frame on first use, and are then its own.
 
     `metadata` has the entries that all backends share (docs/reference/frame-metadata.md), as far as
-    the frame is marked. The range of yuvj420p and its like is "full".
+    the frame is marked with them. The range of yuvj420p and the like is "full".
 
     `metadata["ffmpeg"]` holds FFmpeg's own properties of the frame. For images: `color_range`,
     `colorspace`, `color_primaries`, `color_trc`, `chroma_location` (FFmpeg's numbers), `key_frame`,
@@ -72,8 +72,8 @@ class FFmpegMeta(FrameMeta):
     @property
     def metadata_was_read(self) -> bool:
         """True if `metadata` was read, and so may differ from the av frame by now."""
-        # Through the base, since reading the attribute here would fill it; and in one call in C:
-        # CPython 3.11 leaks what an exception of a signal handler meets in an `except` here.
+        # Through the base, since reading the attribute here would fill it. And by one call in C:
+        # with try and except, CPython 3.11 leaks memory if a signal handler raises in the `except`.
         return getattr(super(), "metadata", _UNREAD) is not _UNREAD
 
     def color_range_and_matrix(self) -> tuple[str | None, str | None]:
@@ -105,8 +105,7 @@ def info_of(native: VideoFrame | AudioFrame) -> ImageInfo | AudioInfo | None:
         LayoutError: a pixel format that has no layout, an empty frame, or sound without a rate.
     """
     if isinstance(native, VideoFrame):
-        # Only frames of a device have a software format besides their own. PyAV exposes it since
-        # 18.
+        # Only frames of a device have a software format besides their own; PyAV has it since 18.
         pixels = getattr(native, "sw_format", None) or native.format
         return ImageInfo.of(image_format_named(pixels.name), native.width, native.height)
     layout = native.layout
@@ -137,8 +136,8 @@ def _metadata(native: VideoFrame | AudioFrame) -> dict[str, Any]:
     return {"ffmpeg": known, **entries}
 
 
-# The numbers in an image's AVFrame, which all frames of a stream mostly have alike: to ask for each
-# of them takes half of what it takes to read the metadata.
+# The numbers in an image's AVFrame, which are mostly the same in all frames of a stream. Reading
+# them one by one would be half of the cost of the metadata.
 _IMAGE = ints_of(
     AVFrame, "format", "pict_type", "sample_aspect_ratio", "repeat_pict",
     *("interlaced_frame", "top_field_first")[: 2 * hasattr(AVFrame, "interlaced_frame")],
@@ -150,7 +149,7 @@ _ints_at = (c_ubyte * _IMAGE.size).from_address
 
 @lru_cache
 def _of_image(numbers: tuple[int, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """FFmpeg's own properties, and the entries, that the numbers say; both to be copied."""
+    """The properties and the entries that the numbers stand for; callers copy both."""
     frame = AVFrame()
     _IMAGE.pack_into(frame, 0, *numbers)
     known = {name: getattr(frame, name) for name in _NUMBERS}

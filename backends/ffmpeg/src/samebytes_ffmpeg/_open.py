@@ -25,8 +25,8 @@ class Video(Iterator[Frame]):
     """The frames of a video, one after another; a `with` block closes it.
 
     Attributes:
-        info: format, size, memory and rate; None if only the first frame says.
-        how: the way in which it is decoded, in words, where a device was asked for.
+        info: format, size, memory and rate; None if only the first frame has them.
+        how: the way in which it is decoded, in words; "" unless a device was asked for.
     """
 
     def __init__(self, source: FFmpegSource, queue: Any = None) -> None:
@@ -38,7 +38,7 @@ class Video(Iterator[Frame]):
             source.close()
             raise
         self.how = source.how()
-        # What samebytes.frame() finds at each frame again.
+        # samebytes.frame() would look for the same function at each frame.
         on_device = self.info is not None and self.info.memory != "ffmpeg"
         self._wrap: Callable[[Any], Frame] = (
             FFmpegHardwareFrame.wrap if on_device else samebytes.frame
@@ -69,7 +69,7 @@ class Video(Iterator[Frame]):
 
 
 def open(url: Path | str, *, queue: Any = None, **parameters: Any) -> Video:
-    """Open a video, whose frames a loop then gets.
+    """Open a video, to loop over its frames.
 
         with samebytes_ffmpeg.open("video.mp4", hwaccel="cuda") as video:
             for frame in video:
@@ -78,12 +78,12 @@ def open(url: Path | str, *, queue: Any = None, **parameters: Any) -> Video:
     Args:
         url: a file, or what FFmpeg opens.
         queue: with hwaccel="cuda", a stream of torch, CuPy, Numba or cuda.core, or its handle, on
-            which the frames will be used. FFmpeg makes them there, so that nothing is to be
-            ordered, neither before their use nor before FFmpeg's next use of the memory. That is
-            faster where several videos are decoded at a time. The stream is held to the end of
-            the process. By default each video has a stream of its own.
+            which the frames will be used. FFmpeg makes them there, so nothing has to be ordered,
+            neither before their use nor before FFmpeg's next use of the memory. That is faster if
+            several videos are decoded at a time. The stream is held until the process ends. By
+            default each video has a stream of its own.
         parameters: those of `FFmpegSource`. With hwaccel="auto" it is decoded in software, as
-                nobody says where the frames go: ask for the device.
+            nothing shows where the frames go: ask for the device.
 
     Returns:
         The video, which is iterated once and closed by a `with` block.
@@ -91,7 +91,7 @@ def open(url: Path | str, *, queue: Any = None, **parameters: Any) -> Video:
     Raises:
         DeviceMismatchError: the stream belongs to another context than the primary one of the GPU.
         ElementError: it cannot be opened, or not by that device.
-        ParameterError: there is no such parameter, or a queue without hwaccel="cuda".
+        ParameterError: there is no such parameter, or a queue was given without hwaccel="cuda".
         UnsupportedObjectError: the queue is not a stream.
     """
     return Video(FFmpegSource(url, **parameters), queue)

@@ -50,7 +50,7 @@ class OwningCalls:
 
 
 def acquired(pointer: OwnedPointer, call: str) -> OwnedPointer:
-    """Return the pointer that a call returned, to be released after all its users, even in a cycle.
+    """Return the pointer that a call returned; its users can release it last, even in a cycle.
 
     Raises:
         NativeError: it is NULL.

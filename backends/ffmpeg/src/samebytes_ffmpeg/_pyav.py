@@ -74,7 +74,7 @@ TIME_BASE = _HEAD + _POINTER
 
 
 def time_base_of(native: VideoFrame | AudioFrame) -> tuple[int, int]:
-    """The two numbers of an av frame's time base; one of them is 0 where it has none.
+    """The two numbers of an av frame's time base; one of them is 0 if it has none.
 
     PyAV's own answer is a new Fraction each time.
     """
@@ -104,10 +104,10 @@ def codec_context_address(context: Any) -> int:
 def end_codec(context: Any) -> None:
     """Have FFmpeg's decoder behind a codec context end in a thread of its own.
 
-    PyAV ends it as the object is dropped, and holds Python's lock. NVIDIA's driver takes up to a
-    quarter of a second for it, for which the caller and all other threads would wait. The process
-    does not end before. The object gets an AVCodecContext that was never opened, and refuses to
-    decode. Where the calls are not found, the end is left to PyAV.
+    PyAV ends it when the object is dropped, while it holds Python's lock. NVIDIA's driver takes up
+    to a quarter of a second for that, during which the caller and all other threads would wait. The
+    process does not end before the thread does. The object gets an AVCodecContext that was never
+    opened, and refuses to decode. If the calls are not found, the end is left to PyAV.
 
     Args:
         context: PyAV's codec context, which no other thread uses.
@@ -118,13 +118,13 @@ def end_codec(context: Any) -> None:
         return
     place = c_void_p.from_address(id(context) + _HEAD)
     old = c_void_p(place.value)
-    # No daemon, as sources are read in threads that are.
+    # Not a daemon, although the threads in which sources are read are daemons.
     thread = Thread(
         target=free, args=(ctypes.byref(old),), name="samebytes-end-of-decoder", daemon=False
     )
     place.value = fresh
-    # While the interpreter ends, nobody waits for a thread that begins; before Python 3.12 it never
-    # runs, and its start() waits for that.
+    # While the interpreter ends, nobody waits for a new thread. Before Python 3.12 it would never
+    # run, and start() would wait for it.
     if not main_thread().is_alive():
         free(ctypes.byref(old))
         return
@@ -134,7 +134,7 @@ def end_codec(context: Any) -> None:
         free(ctypes.byref(old))
         return
     _ending.append(thread)
-    # After the start, as Ctrl-C may end the wait.
+    # Only after the start, as Ctrl-C may end the wait.
     if len(_ending) > _MOST_ENDING:
         _ending.popleft().join()
 
@@ -142,7 +142,7 @@ def end_codec(context: Any) -> None:
 # Threads in which decoders end or have ended, the oldest first.
 _ending: deque[Thread] = deque()
 _MOST_ENDING = 16
-"""Decoders that end at a time, since each has its memory until then."""
+"""The number of decoders that may end at a time, since each has its memory until then."""
 
 
 @cache
@@ -166,7 +166,7 @@ def format_context_address(container: Any) -> int:
     """
     place = id(container) + _HEAD
     found = c_void_p.from_address(place).value or 0
-    if found == 1:  # no pointer, but `writeable`, which stands before it until PyAV 17
+    if found == 1:  # not a pointer but `writeable`, which stands before it until PyAV 17
         found = c_void_p.from_address(place + _POINTER).value or 0
     return found
 

@@ -3,8 +3,8 @@
 
 A frame can move: make_writable() puts other buffers under it and gives the old ones back.
 What a mapping hands out must survive that, so it holds its own AVFrame on the buffers that
-it was made from. FFmpeg counts such a reference like any other, though, and calls a frame that
-has two of them shared; so ours are counted, to know whether anyone else shares it.
+it was made from. But FFmpeg counts that reference like any other, and calls a frame shared that
+has two; so ours are counted, to know whether anybody else shares the frame.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ class _Counted:
     __slots__ = ("__weakref__",)
 
 
-# Ours, by the frame that they were made from. Each leaves by the callback of a weak reference,
-# which is C: an exception of a signal handler cannot prevent it. A reference keeps the frame's
-# Python object, so the address is not used again while there is one. Empty lists are removed when
-# there are many.
+# Our references, by the frame that they were made from. Each leaves by the callback of a weak
+# reference, which is C: an exception of a signal handler cannot prevent it. A reference keeps the
+# frame's Python object, so the address is not used again while there is one. Empty lists are
+# removed when there are many.
 _own: dict[_Key, list[weakref.ref[_Counted]]] = {}
 _most = 64
 
 
 class _OfFrame(OwnedPointer):
-    """Keeps the frame; its slot is emptied after those of the class below."""
+    """A pointer that keeps the frame. This slot is emptied after those of the derived class."""
 
     __slots__ = ("native",)
 
@@ -75,10 +75,10 @@ class _OfFrame(OwnedPointer):
 class OwnReference(_OfFrame):
     """An AVFrame* with references to the buffers of a frame. Dropping it gives them back.
 
-    It is given back, then uncounted, then it drops the frame. In between the first two, a frame
-    that one other shares would seem to be nobody else's; but no other thread runs there. Where the
-    frame goes with it, PyAV lets other threads run, which may get an AVFrame at the same address,
-    over the same buffer of a pool: by then it must be uncounted.
+    It is given back first, then uncounted, and then it drops the frame. Between the first two, a
+    frame that one other shares would seem to be nobody else's, but no other thread runs there. If
+    the frame is dropped with it, PyAV lets other threads run, which may get an AVFrame at the same
+    address, over the same buffer of a pool: by then it must be uncounted.
     """
 
     __slots__ = ("counted",)
@@ -88,7 +88,7 @@ class OwnReference(_OfFrame):
 
 
 def cloning(library: Libavutil) -> Callable[[int], OwnReference]:
-    """av_frame_clone of a library, which gives references that it frees itself."""
+    """The av_frame_clone of a library; its results are freed by the same library."""
     made = OwnReference.freed_by(library.function("av_frame_free"), "FrameReference")
     clone: Callable[[int], OwnReference] = library.quick("av_frame_clone", made, c_void_p)
     return clone
@@ -104,7 +104,7 @@ def own_reference(
     """A reference to the buffers that `native` has now.
 
     Args:
-        native: an av frame with reference-counted buffers, or what else owns the AVFrame.
+        native: an av frame with reference-counted buffers, or another owner of the AVFrame.
         address: its AVFrame*.
         data: its data[0], or whatever else identifies its buffers.
         clone: from `cloning`, of the library that made the frame.
@@ -172,7 +172,7 @@ def writable_at(library: Libavutil, address: int, data: int) -> bool:
 
 
 def _is_ours(library: Libavutil, frame: Any, address: int, data: int) -> bool:
-    """`writable_at`, where FFmpeg has said that there are other references."""
+    """True as for `writable_at`, once FFmpeg has found other references."""
     ours = _count((address, data))
     if ours <= 0:
         return False

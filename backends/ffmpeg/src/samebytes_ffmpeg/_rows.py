@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The planes of an image as whole rows, padding included, for APIs that know no strides.
 
-FFmpeg's own buffers have room for them; whether those of a frame do is looked up.
+FFmpeg's own buffers have room for them; those of a given frame are checked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _reference_at = AVBufferRef.from_address
 
 
 def whole_rows(native: VideoFrame) -> tuple[_Rows, ...]:
-    """For each plane, its rows as bytes, and what lies in them.
+    """The rows of each plane as bytes, and what lies in them.
 
     Args:
         native: a frame in memory of the CPU.
@@ -94,7 +94,7 @@ def room_from(address: int, pointers: Sequence[int]) -> list[int]:
     begin = end = 0
     room = []
     for pointer, reference in zip(pointers, references, strict=False):
-        # Planes without a buffer of their own lie in the one before.
+        # Planes without a buffer of their own lie in that of the plane before.
         if reference:
             held = _reference_at(reference)
             begin = held.data

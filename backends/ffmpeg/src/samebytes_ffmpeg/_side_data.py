@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Side data of av frames: copies of what libavutil/frame.h hangs on an AVFrame.
 
-PyAV's own `Frame.side_data` is not used: its container and the frame refer to each other, so each
-frame whose side data were read would stay until Python's garbage collector runs.
+PyAV's own `Frame.side_data` is not used: its container and the frame refer to each other, so a
+frame whose side data were read would stay until Python's garbage collector ran.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def set_side_data(native: VideoFrame | AudioFrame, name: str, content: bytes | N
 
 
 def filled(entry: int, content: bytes) -> AVFrameSideData:
-    """An AVFrameSideData* that was made for this content, with it."""
+    """Fill an AVFrameSideData* that was made for this content."""
     found = AVFrameSideData.from_address(entry)
     memmove(found.data, content, len(content))
     return found

@@ -2,7 +2,7 @@
 """The libswscale that PyAV itself uses, and the calls of it that conversions need.
 
 It is reached through PyAV's extension module, as libavutil is. PyAV's own VideoReformatter writes
-into frames that FFmpeg allocates; sws_scale() writes where its caller says. All versions of the
+into frames that FFmpeg allocates; sws_scale() writes where its caller wants it. All versions of the
 library have the calls.
 """
 
@@ -46,7 +46,7 @@ def _path() -> str:
     path = Path(av.video.reformatter.__file__)
     if os.name != "nt":
         return str(path)
-    # As of libavutil: a symbol is looked up in one library alone.
+    # As for libavutil: Windows looks a symbol up in one library alone.
     for library in (path.parent.parent.parent / "av.libs").glob("swscale-*.dll"):
         return str(library)
     raise MissingDependencyError("ffmpeg", "swscale-*.dll beside PyAV", PYAV_HINT)
@@ -146,14 +146,14 @@ class Scaler:
             PYAV.checked(f"av_opt_set_int({name})", _set_option(context, name.encode(), value, 0))
         PYAV.checked("sws_init_context", _init(context, None, None))
         (matrix, full), (other, other_full) = source_color, target_color
-        # Below zero where neither picture has such colours: RGB to RGB.
+        # The result is below zero if neither picture has such colours, as from RGB to RGB.
         _set_colors(
             context, _coefficients(matrix), full, _coefficients(other), other_full, *_AS_IT_IS
         )
         self._context = context
 
     def scale(self, source: Planes | PlanesOfFrame, first: int, rows: int, target: Planes) -> int:
-        """Convert rows of a picture; those before have been.
+        """Convert rows of a picture. Those before have been converted.
 
         Args:
             source: the planes from the first of these rows on.

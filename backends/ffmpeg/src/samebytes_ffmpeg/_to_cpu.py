@@ -36,7 +36,7 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
     Raises:
         Refused: the frame has no planes of elements; the message says why.
     """
-    # Run for every frame: hence all in one piece, with bound methods.
+    # It runs for every frame, so it is in one piece, with bound methods.
     address: Any = _pointer_at(id(native) + FRAME_POINTER).value
     (first, second, third, fourth, pitch0, pitch1, pitch2, pitch3, extended, width, height,
      samples, format_, buffer) = _unpack(_head_at(address))  # fmt: skip
@@ -50,7 +50,7 @@ def arrays_on(native: Any, write: bool) -> _Arrays:
         raise Refused("the av frame has no data")
     # An av.AudioFrame may own memory that FFmpeg does not count; it stays until the frame goes.
     owner = own_reference(native, address, first) if buffer else native
-    # Who maps the array further may need whole rows: the memory has them where the buffer does.
+    # A mapper of the array may need whole rows: the memory has them if the buffer does.
     room = room_from(address, pointers) if padded and buffer else _NO_ROOM
     arrays = []
     # There are four pointers, whatever the number of planes.

@@ -20,8 +20,8 @@ _MEMORY = {"cuda": "ffmpeg:CUDA", "vaapi": "ffmpeg:VAAPI", "auto": "ffmpeg|ffmpe
 def offered(hwaccel: Hwaccel | None) -> Image:
     """The frames that a source can give.
 
-    Where both ways suit the next element as well, those of software come first: frames on a device
-    are read by the CPU only by a copy.
+    If both ways suit the next element equally well, software comes first, since the CPU reads
+    frames on a device only through a copy.
 
     Args:
         hwaccel: the parameter.
@@ -37,9 +37,9 @@ def choice(
 
     Args:
         hwaccel: the parameter.
-        wanted: what the pipeline would have of what was offered.
+        wanted: what the pipeline would like of what was offered.
         device: the number of the GPU.
-        queue: the stream of CUDA on which FFmpeg is to work, where it decodes by CUDA.
+        queue: the stream of CUDA on which FFmpeg is to work, if it decodes by CUDA.
         options: of CUDADecoding.
 
     Raises:

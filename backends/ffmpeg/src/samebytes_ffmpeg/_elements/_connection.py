@@ -17,12 +17,12 @@ __all__ = ["Connection"]
 
 
 class Connection:
-    """An Input, so that Ctrl-C and `wake()` end what waits in it, be it for the network's names.
+    """An Input whose waits Ctrl-C and `wake()` can end, even those for names in the network.
 
     Args:
-        element: whose it is, for the name of the thread.
+        element: the element that it belongs to, for the name of the thread.
         timeout: seconds without data after which it counts as broken.
-        opened: makes the Input with such a time-out.
+        opened: makes the Input with that time-out.
     """
 
     def __init__(self, element: str, timeout: float, opened: Callable[[Waking], Input]) -> None:
@@ -57,7 +57,7 @@ class Connection:
         self._aside.interrupt()
 
     def close(self) -> None:
-        """End the connection; at once, though what was given up may still wait."""
+        """End the connection at once, though a call that was given up may still wait."""
         try:
             if not self._aside.left:
                 self._aside.call(self._close)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Codecs that a container holds, what it says of them, and the advice where it has no place."""
+"""Codecs that a container can hold, the range that it stores, and the advice if it cannot."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ __all__ = [
 ]  # fmt: skip
 
 _STREAMS = ("mpeg1video", "mpeg2video", "mpeg4", "h264", "hevc")
-# Containers that FFmpeg writes any video to; readers find only what has a type of stream there.
+# Containers into which FFmpeg writes any video; readers find only codecs with a stream type there.
 _READ_BACK = {
     # libavformat/mpegtsenc.c
     **dict.fromkeys(("mpegts", "rtp_mpegts"), (*_STREAMS, "vvc", "cavs", "dirac", "vc1")),
     **dict.fromkeys(("mpeg", "vob", "dvd", "svcd", "vcd"), _STREAMS),  # libavformat/mpeg.c
 }
-# Containers that say the range of any video, and those that keep no pictures.
+# Containers that store the range of any video, and those that keep no pictures.
 _SAYING_RANGE = (
     "matroska", "webm", "mxf", "yuv4mpegpipe",
     "null", "crc", "framecrc", "md5", "framemd5", "hash", "framehash", "streamhash",
 )  # fmt: skip
-# Codecs whose bitstreams say it.
+# Codecs whose bitstreams store it.
 _CODED_RANGE = ("h264", "hevc", "vp9", "av1", "mjpeg", "dnxhd")
 # Containers of segments, where the ending of their names says which.
 _BY_ENDING = ("mpegts", "mpeg", "vob", "matroska", "webm", "mp4", "mxf")
@@ -67,10 +67,10 @@ def add_stream(
 
 
 def advice(container: Any, url: object, codec: str, pixels: str = "") -> str:
-    """Return the words that a container does not hold such video, and a codec that it does.
+    """Return the words for a container that cannot hold such video, with a codec that it can hold.
 
     Args:
-        pixels: the pixel format, where the codec was taken and the header of the file refused.
+        pixels: the pixel format, if the codec was accepted and then the header refused.
     """
     usual = getattr(container, "default_video_codec", "")  # not in PyAV 12
     if container.format.name == "image2" and usual:  # of many formats: the ending says which
@@ -113,7 +113,7 @@ def advice_for_raw(pixels: str, size: tuple[int, int], *, full: bool = False) ->
     Args:
         pixels: FFmpeg's name of the pixel format.
         size: (width, height).
-        full: they are of full range, which NUT does not say of YUV.
+        full: they are of full range, which NUT does not store for YUV.
     """
     lost = full and image_format_named(pixels).color_model == "yuv"
     ways = ["another ending (.nut)"] if not lost and is_read_back("nut", pixels, size) else []
@@ -127,7 +127,7 @@ def advice_for_raw(pixels: str, size: tuple[int, int], *, full: bool = False) ->
 def says_range(
     container: Any, url: object, codec: str, options: Mapping[str, str], *, colours: bool
 ) -> bool:
-    """True if a file of YUV says whether its values are of limited or full range.
+    """True if a file of YUV stores whether its values are of limited or full range.
 
     Args:
         container: PyAV's.
@@ -150,14 +150,14 @@ def says_range(
 def is_read_back(container: str, pixel_format: str, size: tuple[int, int]) -> bool:
     """True if readers of a container get frames of raw video in the format that was written.
 
-    AVI, MOV and NUT name the format by a tag. Where there is none (P010 in AVI, I420 in MOV),
-    FFmpeg writes the file all the same, and readers guess by the number of bits. From MOV they take
-    rows of RGB for padded to even numbers of bytes, as it does not write them. So one is tried.
+    AVI, MOV and NUT name the format by a tag. If there is none (P010 in AVI, I420 in MOV), FFmpeg
+    writes the file all the same, and readers guess by the number of bits. From MOV they expect rows
+    of RGB to be padded to even numbers of bytes, which it does not write. So a small file is tried.
 
     Args:
         container: FFmpeg's name of it.
         pixel_format: FFmpeg's name of it.
-        size: (width, height); what is left of them over 16 is of importance.
+        size: (width, height); only their remainders of 16 matter.
     """
     if container not in ("avi", "mov", "nut"):
         return True
@@ -211,7 +211,7 @@ def is_about_the_codec(error: Exception) -> bool:
 
 @cache
 def _ids(names: tuple[str, ...]) -> frozenset[int]:
-    """The numbers of codecs; an encoder of one that this FFmpeg does not encode cannot be asked."""
+    """The numbers of codecs, as far as this FFmpeg has encoders of them to ask."""
     found = set()
     for name in names:
         with suppress(av.codec.codec.UnknownCodecError):

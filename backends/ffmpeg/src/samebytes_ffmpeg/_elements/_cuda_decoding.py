@@ -31,7 +31,7 @@ _SPARE = 3
 """FFmpeg makes five surfaces more than a video needs to be predicted from, and decodes into one or
 two of them."""
 _BUFFERS = 8
-"""AVFrame has so many of `buf` (AV_NUM_DATA_POINTERS)."""
+"""The length of `buf` in an AVFrame (AV_NUM_DATA_POINTERS)."""
 
 
 class CUDADecoding:
@@ -39,15 +39,15 @@ class CUDADecoding:
 
     Args:
         device: the number of the GPU.
-        unsafe_output: give out NVDEC's own surfaces, of which there are few, and no copies.
-        extra_hw_frames: how many surfaces more than the video needs.
+        unsafe_output: give out NVDEC's own surfaces, of which there are few, instead of copies.
+        extra_hw_frames: how many surfaces there are beyond those that the video needs.
         strict: it is an error if NVDEC cannot decode what comes later in the stream, such as
-            frames of another size; else FFmpeg decodes that in software.
+            frames of another size; otherwise FFmpeg decodes that in software.
         queue: the stream on which FFmpeg is to work, the caller's; None for one of its own.
 
     Attributes:
-        limit: as of Decoding. A few beyond it FFmpeg has no surface left, and fails.
-        in_software: FFmpeg has decoded some frames of it in software.
+        limit: as of Decoding. A few frames beyond it, FFmpeg has no surface left, and fails.
+        in_software: FFmpeg has decoded some frames in software.
     """
 
     memory = "ffmpeg:CUDA"
@@ -77,7 +77,7 @@ class CUDADecoding:
         return f"decoded by NVDEC on GPU {self._device}, {where}"
 
     def opening(self) -> AbstractContextManager[dict[str, Any]]:
-        """As of Decoding. The device's primary context is current, which FFmpeg then takes."""
+        """As of Decoding. It makes the device's primary context current, for FFmpeg to take it."""
         try:
             context = libcuda.primary_context(self._device)
             ctypes.CDLL("libnvcuvid.so.1")
@@ -106,9 +106,9 @@ class CUDADecoding:
         return _NVDEC(codec, self)
 
     def _other_decoder(self, preferred: Any) -> Any:
-        """FFmpeg's own decoder of a codec for which FFmpeg prefers one that knows no hardware.
+        """FFmpeg's own decoder of a codec for which FFmpeg prefers one that does not use hardware.
 
-        Of AV1 that is libdav1d. The own one has the name of the codec.
+        For AV1 it prefers libdav1d. FFmpeg's own decoder has the name of the codec.
         """
         name = preferred.codec.canonical_name
         found: Any = None
@@ -120,19 +120,19 @@ class CUDADecoding:
             raise NoHardwareError(f"NVDEC has no decoder for {preferred.name}")
         found.extradata = preferred.extradata
         found.width, found.height = preferred.width, preferred.height
-        # PyAV sets the device's format. FFmpeg takes that of AV1 for a sign that the device's
-        # decoder is there already (libavcodec/av1dec.c, get_pixel_format), and makes none.
+        # PyAV sets the device's format. For AV1, FFmpeg takes that for a sign that the device's
+        # decoder exists already (libavcodec/av1dec.c, get_pixel_format), and makes none.
         found.pix_fmt = preferred.format.name if preferred.format else "yuv420p"
         return found
 
     def refusal(self, codec: str, bits: int) -> str:
-        """The driver's word, in brackets, that the GPU has no decoder for a codec; else nothing."""
+        """A remark in brackets if the driver reports no decoder for the codec; else ""."""
         if nvcuvid.decodes(self._device, codec, bits) is False:
             return f" (the GPU has no decoder for {codec} of {bits} bits, as its driver says)"
         return ""
 
     def held(self) -> int:
-        """The number of surfaces that somebody else than FFmpeg's decoder has."""
+        """The number of surfaces that somebody other than FFmpeg's decoder has."""
         sweep()
         return len(self._tokens)
 
@@ -154,7 +154,7 @@ class CUDADecoding:
         return describe(PYAV, frame_address(frame)).image.nbytes
 
     def _watch(self, address: int) -> None:
-        """Have one more buffer in the frame, which ends with the last reference to its surface."""
+        """Add a buffer to the frame, which ends with the last reference to its surface."""
         native = AVFrame.from_address(address)
         free = next(number for number in range(_BUFFERS) if not native.buf[number])
         token = _Token(self._tokens)
@@ -163,7 +163,7 @@ class CUDADecoding:
 
 
 class _Token:
-    """Is in a set for as long as it lives."""
+    """An object that is in a set for as long as it lives."""
 
     def __init__(self, living: set[int]) -> None:
         self._living = living
@@ -174,14 +174,14 @@ class _Token:
 
 
 class _NVDEC:
-    """A decoder of PyAV's that was made for NVDEC. More threads would only keep more surfaces."""
+    """A decoder of PyAV's made for NVDEC. It has one thread: others would only keep surfaces."""
 
     def __init__(self, codec: Any, decoding: CUDADecoding) -> None:
         codec.thread_count, codec.thread_type = 1, "NONE"
         self._codec = codec
         self._decoding = decoding
         self._has_begun = False
-        # Of a decoder of hardware alone: FFmpeg takes the format away where the hardware fails.
+        # Kept for decoders that use hardware alone: FFmpeg resets the format if the hardware fails.
         self._bits = _bits(codec.format)
 
     def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
@@ -192,7 +192,7 @@ class _NVDEC:
         except av.FFmpegError as error:
             if error.errno != errno.ENOSYS:
                 raise
-            # A decoder that knows nothing but hardware, as that of AV1.
+            # A decoder that uses hardware alone, such as that of AV1.
             why = self._decoding.refusal(codec.codec.canonical_name, self._bits)
             raise NoHardwareError(
                 f"NVDEC cannot decode this {codec.name} of {codec.width}x{codec.height}{why}"
@@ -211,7 +211,7 @@ class _NVDEC:
         return frames
 
     def flush(self) -> None:
-        """As of Decoder. PyAV does so only for the decoders of a container."""
+        """As of Decoder. PyAV flushes only the decoders of a container itself."""
         self._codec.flush_buffers()
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ class _NVDEC:
 
 
 def _bits(format_: Any) -> int:
-    """The bits of a sample; 8 where the format says none."""
+    """The bits of a sample; 8 if the format is not known."""
     components = format_.components if format_ else ()
     return int(components[0].bits) if components else 8
 
@@ -235,8 +235,8 @@ def _hwaccel(device: int) -> Any:
     try:
         from av.codec.hwaccel import HWAccel
 
-        # PyAV falls back so that a refusal is a frame in software, and not a number. FFmpeg takes
-        # the context that is current in this thread.
+        # With PyAV's fallback, a refusal is a frame in software, and not a mere number. FFmpeg
+        # takes the context that is current in this thread.
         return HWAccel(
             "cuda", device=str(device), allow_software_fallback=True, is_hw_owned=True,
             options={"primary_ctx": "0", "current_ctx": "1"},

@@ -13,7 +13,7 @@ __all__ = ["Decoder", "Decoding", "NoHardwareError", "SoftwareDecoding", "Stream
 
 
 class NoHardwareError(Exception):
-    """Hardware is not there, or cannot decode this video. It does not leave this package."""
+    """Hardware is not there, or cannot decode this video. This error does not leave the package."""
 
 
 class Decoder(Protocol):
@@ -43,8 +43,8 @@ class Decoding(Protocol):
     Attributes:
         memory: the node where its frames are.
         by_device: its decoder finds the format of the video out by itself.
-        limit: how many frames can be out at a time; None where there is no such limit.
-        how: in words, for `explain`.
+        limit: how many frames can be out at a time; None if there is no such limit.
+        how: the way in words, for `explain`.
     """
 
     @property
@@ -57,14 +57,14 @@ class Decoding(Protocol):
     def how(self) -> str: ...
 
     def opening(self) -> AbstractContextManager[dict[str, Any]]:
-        """The arguments of `av.open` beside the address, in a block in which it is called.
+        """The arguments of `av.open` besides the address, in a block in which it is called.
 
         Raises:
             NoHardwareError: there is no such hardware.
         """
 
     def decoder(self, stream: Any, threads: int) -> Decoder:
-        """A decoder for a video stream of PyAV's, which was opened so.
+        """A decoder for a video stream of PyAV's, whose container was opened in that block.
 
         Args:
             stream: the stream.
@@ -78,11 +78,11 @@ class Decoding(Protocol):
         """Note a frame that is given out.
 
         Args:
-            frame: one of a decoder of this.
+            frame: one that a decoder made by this has given.
         """
 
     def held(self) -> int:
-        """The number of frames that are out, where they are limited."""
+        """The number of frames that are out, if there is a limit."""
 
 
 class StreamDecoder:
@@ -108,13 +108,13 @@ class StreamDecoder:
         decode = staticmethod(av.Packet.decode)
 
     def flush(self) -> None:
-        """Nothing: PyAV does so for each stream of a container that it seeks in."""
+        """Nothing: PyAV flushes each stream of a container in which it seeks."""
 
     def close(self) -> None:
-        """Let its threads end what they do.
+        """Let its threads finish their work.
 
-        PyAV frees a codec with the last object that can reach it, while no other thread of Python
-        can run. One of FFmpeg's that has something to log would wait for that (av.logging).
+        PyAV frees a codec with the last object that refers to it, while no thread of Python can
+        run. A thread of FFmpeg's that has something to log would wait for one (av.logging).
         """
         context, self._context = self._context, None
         if context is not None and context.is_open:
@@ -125,7 +125,7 @@ class SoftwareDecoding:
     """Decoding on the CPU.
 
     Args:
-        why: what is to be said of it, where something else was asked for.
+        why: the reason, if something else was asked for.
     """
 
     memory = "ffmpeg"

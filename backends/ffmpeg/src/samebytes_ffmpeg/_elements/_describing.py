@@ -30,7 +30,7 @@ __all__ = ["as_said", "describe", "has_colours", "properties_of"]
 _CODING_FIELDS = ("libx264", "mpeg2video", "mpeg4", "prores_ks")
 """Encoders that code the fields of a picture apart, and say so in their bitstream."""
 
-# libavutil/pixfmt.h: AVCOL_PRI_UNSPECIFIED, and the same of the transfer and the matrix
+# libavutil/pixfmt.h: AVCOL_PRI_UNSPECIFIED, and the same for the transfer and the matrix
 _UNSPECIFIED = 2
 
 # libavcodec/avcodec.h
@@ -40,15 +40,15 @@ _AV_CODEC_FLAG_INTERLACED_ME = 1 << 29
 
 
 def properties_of(native: av.VideoFrame, meta: FrameMeta) -> av.VideoFrame:
-    """An av frame without a picture that says what a frame says: its metadata, and what else the
-    av frame is marked with.
+    """An av frame without a picture, marked as a frame is: with its metadata, and with all else
+    that its own av frame has.
 
     Args:
         native: the frame in FFmpeg's memory.
         meta: its FrameMeta.
 
     Raises:
-        LayoutError, UnknownNameError: an entry of the metadata is not what it can be.
+        LayoutError, UnknownNameError: an entry of the metadata has a value that it cannot have.
     """
     found = av.VideoFrame()
     frame_copy_props(frame_address(found), frame_address(native))
@@ -58,7 +58,7 @@ def properties_of(native: av.VideoFrame, meta: FrameMeta) -> av.VideoFrame:
 
 
 def has_colours(properties: av.VideoFrame) -> bool:
-    """True if primaries, transfer and matrix are all said.
+    """True if primaries, transfer and matrix are all specified.
 
     Args:
         properties: from `properties_of`.
@@ -72,11 +72,11 @@ def describe(
     stream: Any, codec: str, properties: av.VideoFrame, image: ImageInfo,
     options: Mapping[str, str],
 ) -> dict[str, str]:  # fmt: skip
-    """Pass it on to a stream whose encoder is not open yet.
+    """Pass the properties on to a stream whose encoder is not open yet.
 
-    These are colours, sample aspect ratio, fields, and side data of whole streams: the display
-    matrix, mastering display and so on. What the encoder or the container has no place for, FFmpeg
-    leaves out.
+    They are colours, sample aspect ratio, fields, and side data of whole streams: the display
+    matrix, mastering display and so on. FFmpeg leaves out what the encoder or the container has no
+    place for.
 
     Args:
         stream: PyAV's, of a container that is written.
@@ -86,21 +86,21 @@ def describe(
         options: the user's, of the encoder.
 
     Returns:
-        Options of the encoder, with those of the user, which count more.
+        Options of the encoder, including those of the user, which take precedence.
     """
     context, frame = stream.codec_context, AVFrame.from_address(frame_address(properties))
-    # Not PyAV's own properties, which it has only since 17.
+    # Not by PyAV's own properties, which exist only since 17.
     context.color_range, context.colorspace = frame.color_range, frame.colorspace
     if not frame.color_range and image.format.color_model == "gray":
-        # Gray is of full range if it says nothing, and players take such video for limited.
+        # Gray is of full range unless marked, but players take unmarked video for limited.
         context.color_range = ColorRange.JPEG
     context.color_primaries, context.color_trc = frame.color_primaries, frame.color_trc
     ratio = sample_aspect(frame)
     if ratio is not None:
         context.sample_aspect_ratio = ratio
-        # VP8, VP9, AV1 and raw video say it in the container alone.
+        # VP8, VP9, AV1 and raw video have it in the container alone.
         set_stream_aspect(stream, ratio)
-    # Else only times are encoded, and the last frame is as long as the rate says.
+    # Without this flag only times are encoded, and the last frame is as long as the rate has it.
     flags = _AV_CODEC_FLAG_FRAME_DURATION
     said = {}
     location = chroma_location(frame)
@@ -118,8 +118,8 @@ def describe(
 
 @contextmanager
 def as_said(native: av.VideoFrame, meta: FrameMeta, base: Any) -> Iterator[None]:
-    """Mark an av frame with the fields and the duration that it has by its metadata, and as it was
-    after the block.
+    """Mark an av frame with the fields and the duration in its metadata; after the block it is
+    marked as it was.
 
     Args:
         native: with the time base of the encoder.
@@ -154,6 +154,6 @@ def _codes_fields(codec: str, image: ImageInfo, options: Mapping[str, str]) -> b
     """True if the encoder can code the fields of such pictures."""
     if codec != "libx264":
         return codec in _CODING_FIELDS
-    # x264 opens for none whose fields are not whole groups of pixels.
+    # x264 does not open for pictures whose fields are not whole groups of pixels.
     whole = not any(image.height % (2 << plane.y_shift) for plane in image.format.planes)
     return whole and options.get("profile") != "baseline"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Side data of a whole stream, given to an encoder that PyAV has made and not opened yet.
 
-libavcodec/avcodec.h, `AVCodecContext.decoded_side_data`: what the encoder finds there it puts into
-its headers, and hands on to the container. PyAV has no attribute for it.
+libavcodec/avcodec.h, `AVCodecContext.decoded_side_data`: the encoder puts what it finds there into
+its headers, and hands it on to the container. PyAV has no attribute for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STREAM_SIDE_DATA = (
     "DISPLAYMATRIX", "STEREO3D", "SPHERICAL", "MASTERING_DISPLAY_METADATA", "CONTENT_LIGHT_LEVEL",
     "ICC_PROFILE", "AMBIENT_VIEWING_ENVIRONMENT",
 )  # fmt: skip
-"""Side data of frames that encoders and containers have for a whole stream."""
+"""Side data of frames that encoders and containers store for a whole stream."""
 
 _VERSIONS = (61, 62, 63)
 """LIBAVCODEC_VERSION_MAJOR of FFmpeg 7 to 9: older ones have no such field."""
@@ -54,10 +54,11 @@ def give_side_data(context: Any, side_data: Mapping[str, bytes]) -> bool:
 
     Args:
         context: PyAV's codec context.
-        side_data: as `read_side_data` returns it. What is not of a whole stream is left out.
+        side_data: as `read_side_data` returns it. What does not belong to a whole stream is left
+            out.
 
     Returns:
-        False: this FFmpeg has no place for it, or another one than is known.
+        False: this FFmpeg has no place for it, or has it in another place than is known.
     """
     known = {name: side_data[name] for name in STREAM_SIDE_DATA if name in side_data}
     place = _place() if known else 0
@@ -87,7 +88,7 @@ def _place() -> int | None:
         entry = _add(address + place, "CONTENT_LIGHT_LEVEL", bytes(8))
     except MissingDependencyError:
         return None
-    # It is the field that it should be if libavcodec gives back what lies there.
+    # It is the right field if libavcodec gives back what was put there.
     reference = c_void_p(buffer_ref(entry.buf))
     del context
     given_back = buffer_get_ref_count(reference) == 1

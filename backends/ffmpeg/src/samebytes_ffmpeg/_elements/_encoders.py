@@ -19,17 +19,17 @@ from .._pixel_formats import image_format_named, pixel_format_name
 __all__ = ["Encodable", "encoder_for", "name_for", "named", "why_not", "why_not_of_range"]
 
 _CHOICES = ("libx264", "mpeg4", "ffv1")
-# Encoders whose bitstreams say limited range of all YUV.
+# Encoders whose bitstreams mark all YUV as limited range.
 _LIMITED = (
     "mpeg1video", "mpeg2video", "libvpx", "prores", "prores_aw", "prores_ks", "magicyuv",
     "libwebp", "libwebp_anim",
 )  # fmt: skip
-# Values of FFmpeg's option `strict` that allow what is said of the range to be lost or wrong.
+# Values of FFmpeg's option `strict` that allow the range to be lost or marked wrongly.
 _LENIENT = ("unofficial", "experimental", "-1", "-2")
 
 
 class Encodable(Image):
-    """The images that an encoder takes as they are. A source that can give several gives these.
+    """The images that an encoder takes as they are; a source that has a choice gives these.
 
     Args:
         codec: FFmpeg's name of the encoder; "" for one of those that `encoder_for` chooses from.
@@ -47,14 +47,14 @@ class Encodable(Image):
         return "image"
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Image:
-        """The same: it has its parameter."""
+        """The same pattern: it has its parameter already."""
         return self
 
     def why_not(self, info: FrameInfo) -> str | None:
         """Return why the encoder does not take these images; None if it does, or if unknown."""
         if (reason := super().why_not(info)) is not None or info.format is None:
             return reason
-        # A size that no encoder refuses, where it is not known yet.
+        # 64x64 stands for a size that is not known yet: no encoder refuses it.
         try:
             format_ = _format_of(info.format)
             name = pixel_format_name(format_)
@@ -74,7 +74,7 @@ class Encodable(Image):
 
 
 def _format_of(name: str) -> ImageFormat:
-    """The format of a name, which FFmpeg alone may have: palettes, Bayer patterns."""
+    """The format of a name, even if only FFmpeg has it: palettes, Bayer patterns."""
     try:
         return ImageFormat.of(name)
     except UnknownNameError:
@@ -82,7 +82,7 @@ def _format_of(name: str) -> ImageFormat:
 
 
 def encoder_for(pixel_format: str, image: ImageInfo) -> str:
-    """H.264 where its encoder takes the format and the size; else MPEG-4, else FFV1.
+    """The encoder of H.264 if it takes the format and the size; else MPEG-4's, else FFV1's.
 
     Raises:
         ValueError: none of them does; the message says why.
@@ -116,10 +116,10 @@ def named(codec: str) -> str:
 
 
 def name_for(codec: str, pixel_format: str) -> str:
-    """The name of a pixel format under which an encoder takes it.
+    """The name under which an encoder takes a pixel format.
 
-    That of yuvj420p is yuv420p where the encoder is told the range apart from it: such formats
-    differ in the range alone.
+    For yuvj420p it is yuv420p if the encoder gets the range separately: these formats differ in the
+    range alone.
 
     Args:
         codec: FFmpeg's name of the encoder.
@@ -141,8 +141,8 @@ def why_not_of_range(
         lost_in: the container, if neither it nor the encoder says the range; else "".
         options: of the encoder.
 
-    libavcodec/mjpegenc.c: its first formats are those of full range, and others need to be allowed.
-    avcodec_open2() says no more than "Invalid argument".
+    libavcodec/mjpegenc.c: its first formats are those of full range, and others have to be allowed.
+    The error of avcodec_open2() is just "Invalid argument".
     """
 
     def converted(color_range: str) -> str:

@@ -23,10 +23,10 @@ __all__ = ["OneFile"]
 R = TypeVar("R")
 
 _GRACE = 0.3
-"""Seconds in which a call that only works returns by itself, so that what it sends stays whole."""
+"""Seconds in which a call that does not wait returns by itself, so that its data stay whole."""
 
 _FINISHING = 0.7
-"""Seconds for a connection to take the rest of what failed or was interrupted."""
+"""Seconds for a connection to take the rest after a failure or an interruption."""
 
 
 class OneFile:
@@ -44,7 +44,7 @@ class OneFile:
 
     def __init__(self, url: str, format_: str, options: Mapping[str, str], name: str) -> None:
         url = file_name(url)
-        # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
+        # Absolute, for FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
         elsewhere = "://" in url or url.startswith("pipe:")
         self._path = None if elsewhere else Path(url).absolute()
         self._url = url if self._path is None else str(self._path)
@@ -106,8 +106,8 @@ class OneFile:
 
         Args:
             remove: delete the file.
-            failed: there is an error already, which counts.
-            stopping: errors of a connection, which may take no more data, are left out.
+            failed: there is an error already, so no other is raised.
+            stopping: a connection may take no more data, so its errors are left out.
 
         Raises:
             FFmpegError, OSError, ValueError: it cannot be finished.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that this process reads and writes by FFmpeg, so that none is written over meanwhile.
+"""Files that this process reads and writes by FFmpeg, so that none is overwritten meanwhile.
 
-As the ffmpeg program, which refuses an output that is one of its inputs: it would be empty before
-it is read. A device or a pipe, such as /dev/null, has as many users as it likes.
+The ffmpeg program, too, refuses an output that is one of its inputs: it would be empty before it
+was read. A device or a pipe, such as /dev/null, may have any number of users.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ in_forked_child(_written.clear)
 
 
 def file_name(url: str) -> str:
-    """Return an address without "file:", which FFmpeg takes before the name of a file."""
+    """Return an address without "file:", which FFmpeg accepts before the name of a file."""
     return url.removeprefix("file:")
 
 

@@ -42,12 +42,12 @@ from ._opening import open_container
 __all__ = ["RATE", "Input", "Waking", "place"]
 
 RATE = Fraction(25)
-"""Frames a second of a video that does not say."""
+"""The frames a second that are assumed if a video has no rate."""
 
 _SAYING_ASPECT = ("mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm")
-"""Containers of one size and shape, which say it themselves."""
+"""Containers that store one size and one sample aspect ratio themselves."""
 
-# What is not UTF-8 in tags keeps a file shut otherwise; PyAV 19 replaces it unasked.
+# Otherwise a file with tags that are not UTF-8 cannot be opened; PyAV 19 does this by itself.
 _ANY_TAGS: dict[str, Any] = (
     {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
 )
@@ -63,7 +63,7 @@ class Input:
     """A video stream that is read from its beginning, or from `start`.
 
     Args:
-        fail: makes the error of the element whose input it is.
+        fail: makes an error of the element that the input belongs to.
         url: a file, or what FFmpeg opens.
         number: which of the video streams.
         threads: of the decoder; 0 for as many as FFmpeg likes.
@@ -74,7 +74,7 @@ class Input:
         decoding: how it is decoded.
 
     Attributes:
-        rate: frames a second, guessed where the file does not say.
+        rate: frames a second, guessed if the file has none.
         length: seconds for each frame at that rate.
 
     Raises:
@@ -133,14 +133,14 @@ class Input:
             raise
 
     def info(self) -> FrameInfo | None:
-        """Return the properties in its header, or of the first frame that `prime` has decoded.
+        """Return the properties in its header, or those of the first frame that `prime` decoded.
 
-        None if the header names no format or no size.
+        It is None if the header has no format or no size.
         """
         if self._memory != "ffmpeg":
             return self._primed
         context = self._stream.codec_context
-        known = context.format  # not `pix_fmt`: PyAV 17 ends the process where there is none
+        known = context.format  # not `pix_fmt`: PyAV 17 ends the process if there is none
         if known is None or not context.width:
             return None
         try:
@@ -150,12 +150,12 @@ class Input:
         return FrameInfo("image", "ffmpeg", format_, context.width, context.height, rate=self._said)
 
     def frames(self) -> int | None:
-        """The number of frames from `start` on, by what the file says; None if it says nothing."""
+        """The number of frames from `start` on, by the file's header; None if that has none."""
         stream, container = self._stream, self._container
         rate = self._said
         if stream.duration:
             seconds: Fraction | None = stream.duration * Fraction(stream.time_base)
-        else:  # Matroska says it of the whole file, in microseconds
+        else:  # Matroska has it for the whole file, in microseconds
             seconds = Fraction(container.duration, av.time_base) if container.duration else None
         count: int | None = stream.frames or None
         if count is None and seconds and rate:
@@ -177,8 +177,8 @@ class Input:
         if first is not None:
             self._first = first
             frame = samebytes.frame(first)
-            # Its routes are compiled once. Where nobody keeps a frame until the next one is there,
-            # each would have a context of its own, and to compile them costs more than to map.
+            # Kept so that its routes are compiled once. If nobody kept a frame until the next one
+            # came, each would have a context of its own, and compiling costs more than mapping.
             self._context = frame.context
             self._primed = replace(FrameInfo.of(frame), rate=self._said)
 
@@ -224,8 +224,8 @@ class Input:
         return videos[number]
 
     def _aspect_of_container(self) -> tuple[int, int] | None:
-        """The sample aspect ratio that the container says, which counts more than that of the
-        bitstream, as in FFmpeg's own programs; None where only the bitstream says one.
+        """The sample aspect ratio in the container, which counts more than that in the bitstream,
+        as in FFmpeg's own programs; None if only the bitstream has one.
         """
         if self._container.format.name not in _SAYING_ASPECT:
             return None
@@ -235,8 +235,8 @@ class Input:
 
     def _from_start(self) -> Iterator[av.VideoFrame]:
         base = Fraction(self._stream.time_base)
-        # Where units are shorter than frames, times are rounded to them: in Matroska the second of
-        # 30 frames a second is at 33 ms. And 0.56 / 0.04 is a hair more than 14.
+        # If units are shorter than frames, times are rounded to them: in Matroska, at 30 frames a
+        # second, the second frame is at 33 ms. And 0.56 / 0.04 is a little more than 14.
         whole = floor if 2 * base < self.length else ceil
         begin = (self._stream.start_time or 0) + whole(round(self._start / base, 6))
         frames, first = self._sought(begin, ceil(1 / base))
@@ -251,10 +251,11 @@ class Input:
     def _sought(
         self, begin: int, second: int
     ) -> tuple[Iterator[av.VideoFrame], Iterator[av.VideoFrame]]:
-        """The frames from the key frame before a time on, but for the first one, and that one.
+        """Two iterators from the key frame before a time on: the later frames, and the first one.
 
-        FFmpeg finds a key frame by the time at which it is decoded, MPEG-TS and MPEG-PS any packet;
-        and frames that are shown before their key frame (open GOPs) come only with the one before.
+        FFmpeg finds a key frame by the time at which it is decoded, and in MPEG-TS and MPEG-PS any
+        packet. Frames that are shown before their key frame (open GOPs) come only with the key
+        frame before it. So it searches further and further back.
         """
         back = 0
         while True:
@@ -271,11 +272,11 @@ class Input:
                         f"{name} cannot be sought: leave start= out, or put the video into a file "
                         "that has times, such as MP4"
                     ) from without_secrets_in(error)
-            else:  # HLS has no position at its end and behind it
+            else:  # HLS has no position at its end or behind it
                 frames = self._all()
                 first = deque(itertools.islice(frames, 1))
                 if early or (first and (first[0].pts is None or first[0].pts <= begin)):
-                    # None is kept here that was given: a device may have few.
+                    # No frame is kept here once it was given: a device may have few.
                     return frames, (first.popleft() for _ in range(len(first)))
                 frames.close()
             back = 2 * back or second
@@ -294,12 +295,12 @@ class Input:
                     if not self._lenient:
                         raise
                     continue
-                # None is kept here that was given: a device may have few.
+                # No frame is kept here once it was given: a device may have few.
                 while frames:
                     yield frames.popleft()
 
     def _watched(self, packets: Iterator[Any]) -> Iterator[Any]:
-        """The packets; after them the error of a time-out, where that has ended them."""
+        """The packets, and after them an error if they were ended by a time-out."""
         assert self._waking is not None, "what has no time-out is not watched"
         while True:
             began = time.monotonic()
@@ -337,7 +338,7 @@ class Input:
                 yield frame
 
     def _rewind(self) -> None:
-        # Before the first time: a search for that may find it after a step back.
+        # Before the first time: after a step back of the clock, that time may come once more.
         first = self._stream.start_time or 0
         try:
             self._seek(first - _LONG)
@@ -351,7 +352,7 @@ class Input:
 
 
 def _is_rounded(container: Sequence[int], bitstream: Sequence[int], width: int) -> bool:
-    """True if a container says the ratio of the bitstream, as near as whole pixels show it."""
+    """True if a container's ratio is that of the bitstream, as near as whole pixels show it."""
     if not bitstream[0] or not bitstream[1]:
         return False
     return abs(bitstream[0] / bitstream[1] - container[0] / container[1]) * width < 1
@@ -366,7 +367,13 @@ def _ratio(over: int, under: int) -> Fraction | None:
 def place(
     frame: av.VideoFrame | HardwareFrame, timeline: Timeline, length: Fraction
 ) -> tuple[int, Fraction]:
-    """Give a frame its time in a stream whose frames last so many seconds each; pts and base."""
+    """Give a frame its time in a stream, and return that: pts and time base.
+
+    Args:
+        frame: the frame.
+        timeline: that of the stream.
+        length: seconds that a frame of the stream lasts.
+    """
     # PyAV makes another Fraction for each frame.
     if isinstance(frame, av.VideoFrame):  # as time_base_of() does, without a call for each frame
         of = _ratio(*two_ints(two_ints_at(id(frame) + TIME_BASE)))
@@ -380,7 +387,7 @@ def place(
 
 
 class Waking:
-    """The time-out of one container, and its end by another thread.
+    """The time-out of one container, by which another thread can end its waits.
 
     FFmpeg asks PyAV ten times a second whether a wait has lasted too long.
 
@@ -389,7 +396,7 @@ class Waking:
 
     Attributes:
         seconds: as they were given.
-        timeout: what av.open() takes: very nearly `seconds`, and no other container's.
+        timeout: what av.open() is given: very nearly `seconds`, and different for each container.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -404,7 +411,7 @@ class Waking:
             container: of PyAV; None for the one that is just opened.
 
         Returns:
-            False: none waits, or this PyAV keeps the number elsewhere, and it ends by the time-out.
+            False: none waits, or this PyAV keeps the number elsewhere; then the time-out ends it.
         """
         if container is None:
             container = container_being_opened(self.timeout)

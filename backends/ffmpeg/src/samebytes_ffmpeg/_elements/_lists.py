@@ -12,7 +12,7 @@ import av
 
 __all__ = ["list_format", "segment_seconds", "why_no_list"]
 
-# What FFmpeg knows them by, under the names of its demuxers.
+# What FFmpeg recognizes them by, under the names of its demuxers.
 _LISTS = re.compile(
     rb"\A\s*(?:(?P<hls>#EXTM3U)|(?P<concat>ffconcat))|(?P<dash><MPD)|^(?P<sdp>c=IN IP)",
     re.MULTILINE,
@@ -27,13 +27,13 @@ _LONGEST = re.compile(rb"^#EXT-X-TARGETDURATION:(\d+)", re.MULTILINE)
 _WHOLE = b"#EXT-X-ENDLIST"
 
 _SECONDS = 10.0
-"""The segments of a playlist that is not read here: most are of 2 to 10 seconds."""
+"""The length of segments if the playlist is not read here: most have 2 to 10 seconds."""
 
 
 def list_format(path: Path) -> str:
-    """The format of a file that says where the data is; "" of others.
+    """The format of a file that says where the data is; "" for others.
 
-    Reading it may wait for a connection.
+    Opening such a file may wait for a connection.
     """
     if not path.is_file():
         return ""
@@ -70,7 +70,7 @@ def _is_read(format_: str) -> bool:
 
 
 def segment_seconds(url: str, path: Path) -> float:
-    """The seconds in which nothing comes of HLS that grows, while its next segment is made.
+    """The seconds in which no data comes of HLS that grows, while its next segment is made.
 
     Args:
         url: where the playlist is.

@@ -2,10 +2,10 @@
 """Opening of files for a decoder on a device, without decoding them in software first.
 
 FFmpeg decodes the first pictures of each file in software to find out what its header does not say
-(avformat_find_stream_info): the pixel format, and in H.264 by how many pictures the decoder is to
-be behind. A device finds the format out by itself. A table of samples in MP4, which has the times
-of decoding and of showing, says the other. So there the time of a large picture or more is saved,
-tens of milliseconds of each stream.
+(avformat_find_stream_info): the pixel format and, in H.264, by how many pictures the decoder must
+lag behind. A device finds the format out by itself. The lag follows from the table of samples in
+MP4, which has the times of decoding and of showing. So such a file opens without decoding one or
+more pictures, which saves tens of milliseconds for each stream.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import av
 __all__ = ["open_container"]
 
 _NOTHING_DECODED: list[Any] = [{"skip_frame": "all"}] * 64
-"""Options of the search for each stream, where there may be fewer."""
+"""Options of the search, for more streams than a file has."""
 _OF_SEARCH = frozenset(("skip_frame", "analyzeduration", "probesize", "fpsprobesize"))
 """Options of FFmpeg's search, with which a caller asks for one."""
 _CODECS = frozenset(("h264", "hevc"))
@@ -32,7 +32,7 @@ def open_container(name: str, *, options: Mapping[str, str], by_device: bool, **
     Args:
         name: a file, or what FFmpeg opens.
         options: of FFmpeg.
-        by_device: a device decodes the video, which needs to know no more than a table says.
+        by_device: a device decodes the video, for which the table of samples is enough.
         more: arguments of `av.open`.
 
     Raises:
@@ -40,7 +40,7 @@ def open_container(name: str, *, options: Mapping[str, str], by_device: bool, **
     """
     if by_device and not _OF_SEARCH & options.keys() and _is_mp4(name):
         found = None
-        # What is wrong is said below. PyAV 19 has no stream_options: there all is searched for.
+        # An error is raised below instead. PyAV 19 has no stream_options: it always searches.
         with suppress(av.FFmpegError, ValueError, TypeError):
             found = av.open(
                 name,
@@ -67,9 +67,9 @@ def _is_mp4(name: str) -> bool:
 
 
 def _is_known(stream: Any) -> bool:
-    """True if the header of a container says all of a stream that its decoder does not find out.
+    """True if the header of a container has all that a stream's decoder does not find out itself.
 
-    A file in fragments has no table of samples, and so says no number of frames.
+    A file in fragments has no table of samples, and so no number of frames.
     """
     context = stream.codec_context
     if context is None or context.name not in _CODECS:

@@ -43,12 +43,12 @@ class Output:
     """A container with one video stream, made for frames like the first one.
 
     Args:
-        url: where to, or a file that is open; its ending decides about the container.
+        url: where to write, or an open file; the ending of its name decides on the container.
         format: FFmpeg's name of the container's format; "" for what the ending says.
         options: of the container, and of the protocol of a connection.
 
     Attributes:
-        peer: the connection; None for files, and where the container makes its own.
+        peer: the connection; None for files, and for containers that make their own.
     """
 
     def __init__(self, url: str | IO[bytes], format_: str, options: Mapping[str, str]) -> None:
@@ -90,7 +90,7 @@ class Output:
             steady: the rate is not a guess.
 
         Raises:
-            LayoutError, UnknownNameError: an entry of its metadata is not what it can be.
+            LayoutError, UnknownNameError: an entry of its metadata has a value that it cannot have.
             ValueError: the container has no place for such video, or the range of its values or its
                 pixel format would be lost.
         """
@@ -98,7 +98,7 @@ class Output:
         properties = properties_of(native, frame.meta)
         container = self._container.format.name
         size = native.width, native.height
-        # Before the range, since the advice for that keeps the format.
+        # Checked before the range, since the advice for that keeps the format.
         if codec == "rawvideo" and not is_read_back(container, native.format.name, size):
             full = frame.metadata.get("color_range") == "full"
             raise ValueError(
@@ -124,13 +124,13 @@ class Output:
         context = stream.codec_context
         context.time_base = times.base
         if not times.may_reorder:
-            context.max_b_frames = 0  # the user's options count more
+            context.max_b_frames = 0  # the user's options take precedence
         self._asked = frozenset(options)
         context.options.update(describe(stream, codec, properties, image, options))
         if bit_rate is not None:
             stream.bit_rate = bit_rate
         elif codec == "mpeg4":
-            # Its default, 200 kbit/s, is a mosaic at any size of today.
+            # Its default, 200 kbit/s, gives a mosaic at any size that is common today.
             stream.bit_rate = int(native.width * native.height * rate) // 4
         self._stream, self._times, self._codec = stream, times, codec
         self._like = _likeness(native)
@@ -156,7 +156,7 @@ class Output:
         count = times.count(frame.meta.pts, frame.meta.time_base)
         kept = native.pts, native.time_base, native.pict_type
         native.pts, native.time_base = count, times.base
-        # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
+        # Otherwise the encoder would make it an I-, P- or B-frame, as in the file it came from.
         native.pict_type = PictureType.NONE
         try:
             opening = nullcontext() if self._encodes else scheduled_as_before()
@@ -183,7 +183,7 @@ class Output:
         if self._stream is not None and not self._flushed:
             self._flushed = True
             if self._refused:
-                return  # to try it again would be to wait again
+                return  # trying again would mean waiting again
             if not self._encodes:
                 return  # the encoder did not open, and PyAV 19 would end the process
             self._mux(self._stream.encode(None))
@@ -249,10 +249,10 @@ class Output:
 
 @contextmanager
 def scheduled_as_before() -> Iterator[None]:
-    """Let an encoder be opened, and keep this thread an ordinary one.
+    """Open an encoder in the block, and keep this thread an ordinary one.
 
-    Where it may, as root, libsvtav1 makes the thread that opens it a real-time one. The threads
-    that this one starts later would be too, and let no others of the machine run.
+    If it may, as root, libsvtav1 makes the thread that opens it a real-time one. So would be the
+    threads that this one starts later, and no others of the machine would run.
     """
     policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
     try:

@@ -2,8 +2,8 @@
 """A connection that FFmpeg writes to, opened so that other threads run and can end its waits.
 
 PyAV opens it in the middle of a call that keeps the interpreter: while a server is silent, no
-thread of Python would run, and no signal be handled. A container that has its AVIOContext
-already is one for which PyAV opens nothing.
+thread of Python would run, and no signal would be handled. For a container that already has an
+AVIOContext, PyAV opens nothing.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Peer:
 
     Args:
         container: PyAV's, for writing; nothing was written yet.
-        url: where to.
-        options: of the protocol; others are left alone.
+        url: where it leads.
+        options: those of the protocol are used; others are left alone.
     """
 
     def __init__(self, container: Any, url: str, options: Mapping[str, str]) -> None:
@@ -74,7 +74,7 @@ class Peer:
 
     @staticmethod
     def needed(container: Any) -> bool:
-        """True if PyAV would open a connection for the container, and it can be done here."""
+        """True if PyAV would open a connection for the container, and this class can."""
         return not int(container.format.flags) & _AVFMT_NOFILE and _calls() is not None
 
     def open(self) -> None:
@@ -108,15 +108,15 @@ class Peer:
         self._ended.value = 1
 
     def flush(self) -> None:
-        """Send what the container has written; PyAV would not let other threads run meanwhile."""
+        """Send what the container has written. PyAV would let no other thread run meanwhile."""
         calls = _calls()
         if calls is not None and self in _open and self._context.pb:
             calls.flush(self._context.pb)
 
     def close(self) -> None:
-        """End the connection of a container that has not begun to write: others end it themselves.
+        """End the connection of a container that has not begun to write; PyAV ends others itself.
 
-        It comes before the container's close(), with which PyAV 19 frees the AVFormatContext.
+        Call it before the container's close(), in which PyAV 19 frees the AVFormatContext.
         """
         calls = _calls()
         if calls is not None and self in _open:
@@ -146,15 +146,15 @@ class _Calls:
         self.closep = PYAV.slow("avio_closep", c_int, pointer)
         self.dict_set = PYAV.quick("av_dict_set", c_int, pointer, c_char_p, c_char_p, c_int)
         self.dict_free = PYAV.quick("av_dict_free", None, pointer)
-        # What returns the int that its argument points to, as libavutil/dict.c has it, is an
-        # interrupt callback. One of Python's would want the interpreter ten times a second.
+        # av_dict_count returns the int that its argument points to (libavutil/dict.c), so it can be
+        # an interrupt callback. One in Python would need the interpreter ten times a second.
         self.read_flag = PYAV.quick("av_dict_count", c_int, pointer)
         self.flag_reader = ctypes.cast(PYAV.function("av_dict_count"), c_void_p).value
 
 
 @cache
 def _calls() -> _Calls | None:
-    """None if these or the places that are used are others than are known here."""
+    """The calls; None if one is missing, or the fields that are used are not at known places."""
     try:
         calls = _Calls()
     except MissingDependencyError:

@@ -31,16 +31,16 @@ _EXACT = Fraction(1, 10**6)
 _AS_LONG_AS_A_FRAME = Fraction(1, 240)
 """Seconds from which a unit of time may be the length of a frame; clocks count in shorter ones."""
 _FINEST = 100_000
-"""The denominator of a rate at most: with it 10,000 frames a second are within FFmpeg's int."""
+"""The largest denominator of a rate: with it, 10,000 frames a second fit into FFmpeg's int."""
 
 
 class FFmpegSink(Sink):
     """Encodes frames into a video file, without converting or copying them.
 
-    Frames in memory of the CPU are lent to FFmpeg. Their own times are kept; frames without one get
-    it by the rate. The file has its trailer when the pipeline has stopped, also when it was stopped
-    early. One sink writes one stream. With "{stream}" in its `url` it writes a file for each, whose
-    name has the number of the stream there: "out-{stream}.mp4", "out-{stream:02}.mp4".
+    Frames in memory of the CPU are lent to FFmpeg. Their own times are kept; frames without a time
+    get one by the rate. The file has its trailer when the pipeline has stopped, even if it was
+    stopped early. One sink writes one stream. With "{stream}" in its `url` it writes a file for
+    each stream, with the stream's number in the name: "out-{stream}.mp4", "out-{stream:02}.mp4".
 
     Raises:
         ElementError: the file cannot be written, or the encoder does not take the frames as they
@@ -118,7 +118,7 @@ class FFmpegSink(Sink):
                 codec = named(self.codec) or encoder_for(native.format.name, image)
                 options = self.options or {}
                 rate = _countable(self._rate_of(frame))
-                # The rate of a file whose frames come unevenly is a mean, and not that of a frame.
+                # If frames come unevenly, the rate of a file is a mean, not that of each frame.
                 length = duration_of(frame.metadata)
                 known = self.rate or self._common_rate
                 steady = bool(known and length and abs(1 / rate - length) < _EXACT)
@@ -218,5 +218,5 @@ def _of_duration(seconds: Fraction) -> Fraction:
 
 
 def _countable(rate: Fraction) -> Fraction:
-    """A rate near to it whose two numbers FFmpeg can hold (AVRational has two ints)."""
+    """The nearest rate whose two numbers FFmpeg can hold (AVRational has two ints)."""
     return rate.limit_denominator(_FINEST)

@@ -32,17 +32,17 @@ _log = logger("ffmpeg")
 _LONGEST = 30.0
 """Seconds between two attempts to connect, at most."""
 _LOOK = 0.2
-"""Seconds between two looks at whether a signal came, which may have gone to another thread."""
+"""Seconds between two checks for a signal, which may have gone to another thread."""
 
 _NAP = 0.002
-"""Seconds between two looks at whether a surface came back, which nothing announces."""
+"""Seconds between two checks for a surface that came back, which nothing announces."""
 
 _LASTING = (
     kinds.HTTPUnauthorizedError, kinds.HTTPForbiddenError, kinds.HTTPNotFoundError,
     kinds.ProtocolNotFoundError, kinds.DemuxerNotFoundError, kinds.DecoderNotFoundError,
     kinds.OptionNotFoundError, kinds.FileNotFoundError, ARGUMENT_ERROR,
 )  # fmt: skip
-"""Errors of the first connection that no later attempt can help, since the address is wrong."""
+"""Errors of the first connection after which no attempt can help, since the address is wrong."""
 
 _OF_A_RUN = ("_input", "_decoding", "_timeline", "_seldom", "_queue", "_stops", "_patience")
 """Attributes that its pickles leave out."""
@@ -54,9 +54,9 @@ class FFmpegSource(Source):
     `pts` and `time_base` of the frames are those of the file. The decoder ends with the stream, so
     that the last frames can be written to.
 
-    A live source connects again when the connection breaks or ends: `reconnect` times in a row,
-    after pauses that double. What cannot be decoded, as in the middle of a group of pictures, is
-    left out. Times go on where they were, also where the clock of a stream steps back.
+    A live source connects again when the connection breaks or ends: up to `reconnect` times in a
+    row, after pauses that double. What cannot be decoded, as in the middle of a group of pictures,
+    is left out. Times go on where they were, even if the clock of a stream steps back.
 
     Raises:
         ElementError: it cannot be opened, has no such stream, or is damaged; or a live source could
@@ -120,7 +120,7 @@ class FFmpegSource(Source):
         return offered(self.hwaccel)
 
     def work_on(self, queue: Any) -> None:
-        """Have FFmpeg work on a stream of the caller's, before it is opened.
+        """Let FFmpeg work on a stream of the caller's. Call it before the source is opened.
 
         Args:
             queue: a stream of CUDA; see `open`. None for one of its own.
@@ -136,11 +136,11 @@ class FFmpegSource(Source):
         self._queue = queue
 
     def how(self) -> str:
-        """The way in which it is decoded, where a device was asked for."""
+        """The way in which it is decoded; "" unless a device was asked for."""
         return "" if self._decoding is None else self._decoding.how
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo | None:
-        """Open it, and say what its header says.
+        """Open it, and return the properties in its header.
 
         Raises:
             ElementError: it cannot be opened, or not by that device.
@@ -151,15 +151,15 @@ class FFmpegSource(Source):
         return self._connected().info()
 
     def frames_expected(self) -> int | None:
-        """As many as its file says that there are, or `frames` if that is less."""
+        """The number of frames in the file as far as its header has it, or `frames` if less."""
         source = None if self.live or self.loop else self._input
         known = None if source is None else source.frames()
         return min((n for n in (known, self.frames) if n is not None), default=None)
 
     def read(self) -> av.VideoFrame | None:
         """The next frame, with its own time."""
-        # One function for what is done for each frame of each decoder: each costs microseconds,
-        # since the decoder empties the caches of the processor meanwhile.
+        # All that is done for each frame is in one function: each further one costs microseconds,
+        # since the decoder empties the processor's caches meanwhile.
         attempts, empty = 0, False
         while not (self._ended or self._stopping or self._given == self.frames):
             failed: Exception | None = None
@@ -191,7 +191,7 @@ class FFmpegSource(Source):
                     raise self._error(failed) from failed
                 if not self.loop or empty:
                     break
-                empty = True  # and if the next pass has no frame either, none will
+                empty = True  # if the next pass has no frame either, no pass will
                 continue
             if not self.reconnect:
                 if failed is not None:
@@ -223,7 +223,7 @@ class FFmpegSource(Source):
         self._let_go()
 
     def _connected(self) -> Input | Connection:
-        """Open it for the first time; a live source tries again where that may help."""
+        """Open it for the first time; a live source tries again if that may help."""
         attempts = 0
         while True:
             try:
@@ -247,11 +247,11 @@ class FFmpegSource(Source):
             attempts += 1
 
     def _pause_before(self, attempts: int, failed: Exception | None) -> float:
-        """The seconds to wait before the next attempt, which is said in the log.
+        """The seconds to wait before the next attempt, which the log announces.
 
         Args:
             attempts: how many there were.
-            failed: why another one is needed; None where the connection ended.
+            failed: why another one is needed; None if the connection ended.
         """
         pause: float = min(self.pause * 2**attempts, _LONGEST)
         if (more := self._seldom.may("away")) is not None:
@@ -268,7 +268,7 @@ class FFmpegSource(Source):
             _log.info("%s: connected after %s%s", self.name, tries, more)
 
     def _stopped_within(self, seconds: float) -> bool:
-        """Wait, unless there is an interrupt()."""
+        """Wait; True if interrupt() was called."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             with suppress(Empty):

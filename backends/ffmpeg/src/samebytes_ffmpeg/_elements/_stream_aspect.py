@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sample aspect ratio of a stream, for containers that say it where the bitstream does not.
+"""The sample aspect ratio of a stream, for containers that store it if the bitstream does not.
 
 libavformat/avformat.h, `AVStream.sample_aspect_ratio`: with PyAV it can only be read.
 """
@@ -15,11 +15,11 @@ from .._pyav import stream_address
 __all__ = ["set_stream_aspect"]
 
 _DISPOSITION, _DISCARD = 1 << 9, 32
-"""Of a new stream neither: timed thumbnails, and all but key frames."""
+"""Values that no new stream has: timed thumbnails, and all but key frames."""
 
 
 class _AVStream(Structure):
-    """libavformat/avformat.h since FFmpeg 6; before it there was no class at its beginning."""
+    """libavformat/avformat.h since FFmpeg 6, which put the class at its beginning."""
 
     _fields_ = (
         ("av_class", c_void_p), ("index", c_int), ("id", c_int), ("codecpar", c_void_p),
@@ -36,7 +36,7 @@ class _AVStream5(Structure):
 
 
 def set_stream_aspect(stream: Any, ratio: Fraction) -> bool:
-    """Set it for a stream of a container that is written, and was not begun.
+    """Set it for a stream of a container that will be written, and was not begun.
 
     Args:
         stream: PyAV's.
@@ -54,7 +54,7 @@ def set_stream_aspect(stream: Any, ratio: Fraction) -> bool:
 
 
 def _is_of(found: Any, stream: Any) -> bool:
-    """True if the fields before it are where PyAV writes them, and it says nothing yet."""
+    """True if the fields before it are where PyAV writes them, and it is not set yet."""
     try:
         before = stream.disposition, stream.discard
         stream.disposition, stream.discard = _DISPOSITION, _DISCARD

@@ -12,13 +12,13 @@ __all__ = ["MOV", "WHOLE_FRAMES", "Times"]
 _USUAL = 90_000
 """Units of a second into which most rates divide it; MPEG-TS and RTP have them."""
 _FINEST = 4 * _USUAL
-"""Units of a second up to which those of the frames are taken: 2**31 of them are 1.6 hours."""
+"""The finest units that are taken from the frames: 2**31 of them are 1.6 hours."""
 _COARSE = {"mpeg4": 65_535}
 """Encoders that count at most so many units of a second."""
 WHOLE_FRAMES = ("mpeg1video", "mpeg2video")
 """Encoders that count frames: they open with no other unit."""
 
-# libavformat/movenc.c: durations and the offsets of frames that were put into another order are
+# libavformat/movenc.c: durations, and the offsets of frames that are coded in another order, are
 # ints, in a unit that is made finer until a second has this many.
 MOV = ("mov", "mp4", "3gp", "3g2", "ipod", "psp", "ismv", "f4v", "avif")
 _MOV_LEAST = 10_000
@@ -31,24 +31,25 @@ _DAY = 86_400
 """Seconds from a frame of MPEG-4 to the next, at most."""
 
 _NO_TIMES = ("avi",)
-"""Containers whose frames have no times but those of their order, which is that of decoding."""
+"""Containers whose frames have no times beyond their order, which is that of decoding."""
 _UNIT_AS_RATE = (*_NO_TIMES, "ogg", "ogv")
 """Containers that say what their unit is as their rate."""
 _ONE_RATE = ("yuv4mpegpipe",)
 """Containers that say it so, and have neither times nor empty frames."""
-# libavformat/avienc.c: between two frames are empty ones, one for each unit, which is made coarser.
+# libavformat/avienc.c: a pause is filled with empty frames, one for each unit, which is made
+# coarser.
 _AVI_EMPTY = 60_000
 _AVI_FINEST = Fraction(1, 600)
 
 _LATEST = 2**33
-"""Seconds, 272 years: with the nanoseconds that some muxers count they are within 64 bits."""
+"""Seconds, 272 years: even in the nanoseconds that some muxers count they fit into 64 bits."""
 
 
 class Times:
-    """The counts of one stream.
+    """The times of one stream, counted in units.
 
-    Units are those of its frames unless they are finer than usual, then such that each frame of the
-    rate has a whole count: nanoseconds become 1/90000 s, and 1/96000 s at 24000/1001.
+    The units are those of its frames. If these are finer than usual, they are such that each frame
+    of the rate has a whole count: nanoseconds become 1/90000 s, and 1/96000 s at 24000/1001.
 
     Args:
         given: the time base of the first frame; None or 0 if it has none.
@@ -80,13 +81,13 @@ class Times:
         self._longest = _longest_pause(container, self.base, options)
 
     def count(self, pts: int | None, time_base: Fraction | None) -> int:
-        """The time of the next frame, in units of `base`, after that of the one before.
+        """The time of the next frame, in units of `base`.
 
-        A stream that begins before 0 begins at 0 instead: players of MP4 leave out what is before.
-        So does one in AVI, which has empty frames for a pause, but none before the first frame.
+        A stream that begins before 0 begins at 0 instead, as players of MP4 leave out what comes
+        before. In AVI every stream does: it has empty frames for pauses, but not before the first.
 
         Raises:
-            ValueError: it is not after it, or too long after it.
+            ValueError: the time is not after that of the frame before, or too long after it.
         """
         before = self._last
         if pts is None or not time_base:

@@ -68,7 +68,7 @@ class VAAPIDecoding:
         """As of Decoding. The decoder counts its frames itself."""
 
     def held(self) -> int:
-        """As of Decoding. Those of a decoder before have surfaces of their own."""
+        """As of Decoding. Frames of an earlier decoder have surfaces of their own."""
         return 0 if self._decoder is None else self._decoder.held
 
 

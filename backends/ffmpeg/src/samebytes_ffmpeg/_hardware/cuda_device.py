@@ -39,10 +39,11 @@ _slot: Any = Tensor.readonly  # type: ignore[misc]  # the slot itself
 class CUDAPlane(FFmpegHardwarePlane):
     """One plane of a frame in CUDA memory. `native` is a HardwarePlane.
 
-    It is a DLPack producer for array libraries on the GPU: `torch.from_dlpack(frame[0])`. Where the
+    It is a DLPack producer for array libraries on the GPU: `torch.from_dlpack(frame[0])`. If the
     consumer's stream is the one on which FFmpeg made the frame (`open(queue=)`), or the default
-    stream, which CUDA orders with those of decoders, nothing is to be ordered before it, nor before
-    FFmpeg's next use of the memory. For other streams it is exported as `frame.map("cuda")` is.
+    stream, which CUDA orders with those of decoders, nothing has to be ordered, neither before the
+    export nor before FFmpeg's next use of the memory. For other streams it is exported as
+    `frame.map("cuda")` is.
     """
 
     __slots__ = ()
@@ -74,7 +75,7 @@ class CUDAPlane(FFmpegHardwarePlane):
                 stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
             )
         frame = native.frame
-        # For each frame of each decoder: mostly FFmpeg's answer suffices, without calls between.
+        # This runs for each frame of each decoder. Mostly FFmpeg's answer suffices, without calls.
         readonly = _slot.__get__(self) or not (
             (type(frame) is VideoFrame and _is_writable(pointer_at(id(frame) + FRAME_POINTER)))
             or is_writable(frame)
@@ -154,7 +155,7 @@ class CUDADevice(HardwareDevice):
         return reference
 
     def finish_upload(self) -> None:
-        """FFmpeg enqueues the copy, and pinned memory would be read later."""
+        """Wait for the copy: FFmpeg only enqueues it, and pinned memory would be read later."""
         libcuda.synchronize(self.handle("cuda_context"), self.handle("cuda_stream"))
 
     @classmethod

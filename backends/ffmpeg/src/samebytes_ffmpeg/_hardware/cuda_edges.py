@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between FFmpeg's frames in CUDA memory and CUDA memory itself."""
+"""Edges between FFmpeg's frames in CUDA memory and CUDA memory itself."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["CUDAFrameToCUDA", "CUDAToCUDAFrame"]
 class CUDAFrameToCUDA(MemoryMapper):
     """ffmpeg:CUDA -> cuda: the planes by their pointers, with FFmpeg's pitches.
 
-    They have a reference of their own to the AVFrame's buffers: while it lives, FFmpeg's pool does
-    not use them again.
+    They have a reference of their own to the AVFrame's buffers. While it lives, FFmpeg's pool does
+    not use the buffers again.
     """
 
     __slots__ = ("_aim", "_is_same", "_stream")
@@ -44,7 +44,7 @@ class CUDAFrameToCUDA(MemoryMapper):
         """
         if not self._is_same:
             raise Refused(_OTHER_CONTEXT)
-        # As `target` has it, without two more calls for each frame.
+        # What `self.target` is, without two more calls for each frame.
         target: Any = self._aim() or self.target
         found, keep = described_and_held(item.native)
         natives, storage = target.import_planes(

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA streams for decoders, so that several decode side by side.
 
-FFmpeg's devices use the legacy default stream, all of them the same one. There each decoder would
-wait for what is done with the pictures of the others.
+FFmpeg's devices all use the legacy default stream. There each decoder would wait for what is done
+with the pictures of the others.
 
-The streams are blocking ones (CU_STREAM_DEFAULT): CUDA itself orders what they do before later work
-on the legacy default stream, and that before their later work. So whoever uses FFmpeg's frames
-there sees no difference.
+The streams here are blocking ones (CU_STREAM_DEFAULT): CUDA itself orders what they do before later
+work on the legacy default stream, and that before their later work. So code that uses FFmpeg's
+frames there sees no difference.
 
-Who says on which stream the frames are used has them made there: then nothing is to be ordered,
-which takes four calls of the driver for each frame, and the driver serves one thread at a time.
+A caller that names the stream on which it uses the frames gets them made there. Then nothing has to
+be ordered, which takes four calls of the driver for each frame, and the driver serves one thread at
+a time.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ from .hwcontext_abi import DEVICE_CONTEXTS, AVCUDADeviceContext
 __all__ = ["have_stream", "stream_of", "streams_ordered_by"]
 
 _MOST = 16
-"""Streams of a CUDA context, which then go round: FFmpeg's frames may outlive their decoder, and
-work on its stream, so that none of these is ever destroyed."""
+"""The number of streams of a CUDA context, which are then shared: FFmpeg's frames may outlive their
+decoder, and work on its stream, so none of these is ever destroyed."""
 
 _FIRST_HANDLE = 3
 """The numbers below it stand for the default streams: of the context, legacy, of each thread."""
@@ -48,14 +49,14 @@ _PAGE = 4096
 _LARGEST_HANDLE = 2**64 - 1
 
 _made: dict[int, list[int]] = {}
-# By handle, what callers passed, for the same reason to the end of the process.
+# What callers passed, by handle: held until the process ends, for the same reason.
 _held: dict[int, Any] = {}
 _lock = Lock()
 _turn = itertools.count()
 
 
 def stream_of(queue: Any, context: int) -> int:
-    """The CUstream of a caller's object, which is held to the end of the process.
+    """The CUstream of a caller's object, which is held until the process ends.
 
     Args:
         queue: a stream of torch, CuPy, Numba or cuda.core; or a handle as an int, a
@@ -118,8 +119,8 @@ def have_stream(codec: Any, context: int, stream: int | None = None) -> bool:
         stream: another one, from `stream_of`, that it is to use; 0 for the legacy default stream.
 
     Returns:
-        False: the device is not where it is in the versions of FFmpeg that are known. It goes on
-        using the legacy default stream.
+        False: the device is not where the known versions of FFmpeg have it. It goes on using the
+        legacy default stream.
 
     Raises:
         NativeError: the driver fails.
@@ -134,7 +135,7 @@ def have_stream(codec: Any, context: int, stream: int | None = None) -> bool:
 def streams_ordered_by(stream: int) -> frozenset[int | None]:
     """The streams whose work CUDA orders with that of a device's stream, in both directions.
 
-    Only of streams that last to the end of the process.
+    Only streams that last until the process ends are among them.
 
     Args:
         stream: the CUstream of a device of FFmpeg's; 0 for the legacy default stream.
@@ -148,7 +149,7 @@ def streams_ordered_by(stream: int) -> frozenset[int | None]:
 
 
 def _device(codec: Any) -> Any:
-    """The AVCUDADeviceContext of a codec context; None where there is another thing."""
+    """The AVCUDADeviceContext of a codec context; None if something else is in its place."""
     address = codec_context_address(codec)
     try:
         # libavcodec/avcodec.h: hw_device_ctx stands before the field of the option hwaccel_flags.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The description of a device's AVFrame, read each time, since it may change.
 
-The system reads structures at addresses that others passed: a wrong address must not end the
+Structures at addresses that others passed are read by the system: a wrong address must not end the
 process.
 """
 
@@ -42,7 +42,7 @@ class Described(NamedTuple):
         device_ref: AVBufferRef* of the device, which stays the frame's.
         data: the VASurfaceID (data[3]), the AVDRMFrameDescriptor* (data[0]), or the CUdeviceptr of
             the first plane.
-        planes: of CUDA the address and the layout of each plane, whose rows are FFmpeg's.
+        planes: for CUDA, the address and the layout of each plane, with FFmpeg's pitch.
     """
 
     kind: str
@@ -60,13 +60,13 @@ def describe(library: Libavutil, address: int) -> Described:
             are not where and what they must be.
     """
     (at, unpack), (surfaces_at, unpack_surfaces) = _readers(library)
-    # In one go, as each field of ctypes takes as long as all of them.
+    # All at once, as reading one field by ctypes takes as long.
     *fields, buffer, context, top, left = unpack(at(address))
     # As buffer_data() does, without a call for each frame.
     data = _pointer_at(context + _BUFFER_DATA).value or 0 if context else 0
     surfaces = unpack_surfaces(surfaces_at(data)) if data else None
-    # A pool gives the same memory again, and a frame is described as it is wrapped and as it is
-    # mapped: what was found out of these numbers is still so.
+    # The result depends on these numbers alone, and is looked up: a pool gives the same memory
+    # again, and a frame is described when it is wrapped and when it is mapped.
     return _described(library, tuple(fields), bool(buffer), surfaces, top, left)
 
 

@@ -142,7 +142,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
 
     @classmethod
     def _named(cls, device: str | None) -> str | None:
-        """The name that stands for a device among all that mean it."""
+        """The one name of a device, of all that mean it."""
         return device
 
     @classmethod
@@ -160,7 +160,7 @@ class HardwareDevice(Context[FFmpegHardwarePlane, FFmpegHardwareFrame]):
 
     @classmethod
     def from_pointer(cls, pointer: Any, library: str | None = None) -> HardwareDevice:
-        """The context of an AVHWDeviceContext that somebody else made.
+        """The context of an AVHWDeviceContext that another library made.
 
         Args:
             pointer: an AVBufferRef* of it, as an int, a `ctypes.c_void_p` or a PyCapsule. It stays
@@ -344,7 +344,7 @@ class DRMDevice(HardwareDevice):
             library.owned.hwdevice_ctx_alloc(number), "av_hwdevice_ctx_alloc"
         )
         context = DEVICE_CONTEXTS[library.major].from_address(buffer_data(reference.address))
-        # Left as it is, it would be descriptor 0.
+        # Unless it is set, it is descriptor 0.
         AVDRMDeviceContext.from_address(context.hwctx).fd = -1
         library.checked("av_hwdevice_ctx_init(drm)", library.hwdevice_ctx_init(reference))
         return reference

@@ -49,7 +49,7 @@ def planes_of(found: Described) -> tuple[DRMPlane, ...]:
 
     Raises:
         LayoutError: the descriptor contradicts itself or the frame's software format, or a plane
-            of it would reach out of its buffer.
+            would reach outside of its buffer.
     """
     said: Any = snapshot(AVDRMFrameDescriptor, found.data, "an AVDRMFrameDescriptor")
     _check_count("objects", said.nb_objects)

@@ -108,7 +108,7 @@ class HardwareFrame:
 
     @property
     def time_base(self) -> Fraction | None:
-        """Seconds for each unit of `pts`; None where FFmpeg does not say."""
+        """Seconds for each unit of `pts`; None if FFmpeg has not set it."""
         numerator, denominator = self._frame.time_base
         return Fraction(numerator, denominator) if numerator and denominator else None
 
@@ -166,7 +166,7 @@ def _clone_of(library: Libavutil) -> Callable[[int], OwnReference]:
 
 
 def carry_meta(native: VideoFrame | HardwareFrame, meta: FrameMeta) -> None:
-    """Time, and what else PyAV's frames can take over from one another."""
+    """Give a frame its time, and what else a frame of PyAV's can take over from another."""
     if isinstance(native, VideoFrame):
         describe_native(native, meta)
         return

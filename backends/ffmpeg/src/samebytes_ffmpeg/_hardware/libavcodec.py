@@ -99,7 +99,7 @@ class Libavcodec:
         library: the libavutil that it is linked to.
 
     Attributes:
-        avutil: the `library` that was given.
+        avutil: that libavutil.
 
     Raises:
         MissingDependencyError: it cannot be loaded, or lacks a call.
@@ -208,7 +208,7 @@ class Libavcodec:
         self.avutil.checked(f"av_opt_set_int({name})", done)
 
     def set_time_base(self, context: OwnedPointer, numerator: int, denominator: int) -> None:
-        """Say what the times of packets are counted in."""
+        """Set the unit of the times of packets."""
         done = self._opt_set_q(context, b"pkt_timebase", _Rational(numerator, denominator), 0)
         self.avutil.checked("av_opt_set_q(pkt_timebase)", done)
 
@@ -243,8 +243,8 @@ class Libavcodec:
     def check(self) -> None:
         """Compare what is assumed of structures with what the library does with them.
 
-        A device that lies in its place is dropped with the context. The parameters of a context are
-        those that were put into it.
+        A device that was put into its place is dropped with the context, and the parameters of a
+        context are those that were put into it.
 
         Raises:
             MissingDependencyError: they differ.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The calls of NVIDIA's driver without which FFmpeg cannot share a context with other libraries.
 
-FFmpeg's own options do not do: `primary_ctx` refuses a primary context that somebody else, such as
-torch, made active with other flags, and `current_ctx` takes the context of the calling thread,
-which may be a thread of ours. So the primary context is retained here, as CUDA's runtime does, and
-made current while FFmpeg looks.
+FFmpeg's own options are not enough: `primary_ctx` refuses a primary context that somebody else,
+such as torch, made active with other flags, and `current_ctx` takes the context of the calling
+thread, which may be a thread of ours. So the primary context is retained here, as by CUDA's
+runtime, and made current while FFmpeg looks for one.
 
 Names and numbers are those of NVIDIA's documentation of the CUDA driver API.
 """
@@ -84,7 +84,7 @@ def device_count() -> int:
 
 @cache
 def primary_context(ordinal: int) -> int:
-    """The CUcontext that torch and CUDA's runtime use on a device, retained to the process's end.
+    """The CUcontext that torch and CUDA's runtime use on a device, retained until the process ends.
 
     Raises:
         MissingDependencyError: there is no driver, or no device.
@@ -115,10 +115,10 @@ def is_primary(ordinal: int, context: int) -> bool:
 
 @contextmanager
 def current(context: int) -> Iterator[None]:
-    """Have a CUcontext current in this thread for the length of a block.
+    """Make a CUcontext current in this thread for the length of a block.
 
     Raises:
-        NativeError: it is none.
+        NativeError: it is not a CUcontext.
     """
     _call("cuCtxPushCurrent_v2", c_void_p(context))
     try:

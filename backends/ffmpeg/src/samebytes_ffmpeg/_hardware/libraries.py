@@ -120,8 +120,8 @@ def _check(library: Libavutil, kind: str) -> None:
 def _keeps_frames_context(library: Libavutil, frames_ref: OwnedPointer) -> bool:
     """True if AVFrame.hw_frames_ctx is at the offset that we assume.
 
-    libavutil/frame.c: a new reference to a frame has it too, while copied properties have not;
-    of opaque_ref, its neighbour, both have one.
+    libavutil/frame.c: a new reference to a frame has it too, and copied properties do not; of
+    opaque_ref, its neighbour, both have a reference.
     """
     alloc = library.owned.frame_alloc
     ours, other = alloc(), alloc()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between FFmpeg's frames of devices and the memory that they lie in: VA surfaces and DMA-BUFs."""
+"""Edges between FFmpeg's frames of devices and the memory of these: VA surfaces and DMA-BUFs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ __all__ = ["DMAToDRMFrame", "DRMFrameToDMA", "VAAPIFrameToVA"]
 class VAAPIFrameToVA(MemoryMapper):
     """ffmpeg:VAAPI -> vaapi: the surface, under its own number.
 
-    It has a reference of its own to the AVFrame's buffer.
-
-    While it lives, FFmpeg's pool does not use the surface again.
+    It has a reference of its own to the AVFrame's buffer. While that lives, FFmpeg's pool does not
+    use the surface again.
     """
 
     __slots__ = ()
@@ -55,7 +54,9 @@ class VAAPIFrameToVA(MemoryMapper):
 class DRMFrameToDMA(MemoryMapper):
     """ffmpeg:DRM -> dma: descriptors of our own for the frame's DMA-BUFs.
 
-    Each buffer once, however many planes lie in it. The AVFrame is referred to meanwhile."""
+    There is one for each buffer, however many planes lie in it. They hold a reference to the
+    AVFrame.
+    """
 
     __slots__ = ()
 
@@ -64,7 +65,7 @@ class DRMFrameToDMA(MemoryMapper):
 
         Raises:
             LayoutError: the frame was given back meanwhile, or its descriptor contradicts itself.
-            Refused: what its file descriptors are does not go with it.
+            Refused: its file descriptors are not what it says of them.
         """
         target: Any = self.target
         found, keep = described_and_held(item.native)
@@ -94,7 +95,8 @@ class DRMFrameToDMA(MemoryMapper):
 class DMAToDRMFrame(MemoryMapper):
     """dma -> ffmpeg:DRM: an AV_PIX_FMT_DRM_PRIME frame over the DMA-BUFs of a frame.
 
-    The descriptors stay the source's, which is kept until FFmpeg has released the frame."""
+    The descriptors stay the source's, which is kept until FFmpeg has released the frame.
+    """
 
     __slots__ = ()
 

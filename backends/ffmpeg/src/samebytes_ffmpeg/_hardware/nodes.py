@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DRM nodes of VA-API: why one cannot be opened, for which FFmpeg has a number at most."""
+"""The reason why a DRM node of VA-API cannot be opened, for which FFmpeg has at most a number."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NO_NODE = (
     "samebytes-softdevices run --vaapi -- COMMAND"
 )
 _DRIVERS = "apt install intel-media-va-driver (Intel's GPUs) or mesa-va-drivers (AMD's)"
-# libavutil/hwcontext_vaapi.c: what it makes of an error of vaInitialize, which opens the driver.
+# libavutil/hwcontext_vaapi.c: its result when vaInitialize, which opens the driver, fails.
 _EIO = -5
 
 
 def refusal_of(node: str | None, code: int) -> SamebytesError | None:
-    """The reason why a device of VA-API could not be opened; None where FFmpeg's own must do.
+    """The reason why a device of VA-API could not be opened; None if only FFmpeg's own is known.
 
     Args:
         node: the path that was asked for; None for the first that FFmpeg finds.
@@ -30,7 +30,7 @@ def refusal_of(node: str | None, code: int) -> SamebytesError | None:
     """
     nodes = sorted(str(path) for path in _FOLDER.glob("renderD*"))
     if node is not None and not Path(node).exists():
-        # Else it may be the name of an X11 display.
+        # Without a slash it may be the name of an X11 display.
         return UnknownNameError("DRM render node", node, nodes) if node.startswith("/") else None
     if node is None and not nodes:
         return MissingDependencyError("ffmpeg", f"a GPU (no {_FOLDER}/renderD*)", _NO_NODE)

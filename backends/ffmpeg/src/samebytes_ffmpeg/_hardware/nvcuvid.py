@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions to NVDEC's driver about what the GPU decodes.
 
-FFmpeg asks the same, and only its log says so. The structure and the numbers are those of the
-header cuviddec.h in NVIDIA's Video Codec SDK.
+FFmpeg asks the same, but reports the answer only in its log. The structure and the numbers are
+those of the header cuviddec.h in NVIDIA's Video Codec SDK.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Capabilities(Structure):
 
 
 def decodes(ordinal: int, codec: str, bits: int) -> bool | None:
-    """True if a GPU decodes 4:2:0 video of a codec; None where the driver cannot tell.
+    """True if a GPU decodes 4:2:0 video of a codec; None if the driver cannot be asked.
 
     Args:
         ordinal: the number of the GPU.

@@ -112,7 +112,7 @@ class FFmpegHardwareFrame(Frame):
             raise UnsupportedObjectError(f"{native!r} is not a frame of a device")
         found = describe(library, address)
         if found.kind == "drm":
-            planes_of(found)  # a forged descriptor is found out here, where the error helps most
+            planes_of(found)  # a forged descriptor is noticed here, where the error helps most
         meta: FrameMeta
         if is_of_pyav:
             meta = _new(FFmpegMeta)
@@ -127,7 +127,7 @@ class FFmpegHardwareFrame(Frame):
     def _is_readonly(self) -> bool:  # evaluated each time
         return bool(read_slot(_frame_slot, self)) or not is_writable(self.native)
 
-    # It is set by the slot itself, and not by a function of Python for each frame.
+    # The setter is that of the slot, and not a function of Python, which each frame would call.
     readonly = property(_is_readonly, _frame_slot.__set__)
 
     @property
@@ -138,7 +138,7 @@ class FFmpegHardwareFrame(Frame):
     def download(self) -> Frame:
         """A copy of the frame in memory, as an "ffmpeg" frame; it is counted in stats().
 
-        To map it without a copy, where that can be, is what map("cpu") and map("ffmpeg") do.
+        map("cpu") and map("ffmpeg") map it without a copy where that is possible.
 
         Raises:
             NoRouteError: FFmpeg cannot copy it; the message says why.
@@ -281,11 +281,11 @@ class HardwareFramePool:
         """A frame like those of the pool, over memory of others.
 
         Args:
-            places: of each plane the address in the device's memory, the bytes from row to row, and
-                those from the first to the end of the last row.
+            places: for each plane, the address in the device's memory, the bytes from row to row,
+                and the bytes from the first row to the end of the last one.
             held: what keeps the memory; dropped when FFmpeg has released the frame.
-            meta: what the frame says.
-            readonly: FFmpeg copies before it writes.
+            meta: that of the frame.
+            readonly: whether FFmpeg must copy before it writes.
         """
         library = self._library
         native, address = empty_frame(library, self._pixel_format)
@@ -326,10 +326,10 @@ def _sw_format(library: Libavutil, image: ImageInfo) -> int:
 def check_supported(device: HardwareDevice, image: ImageInfo) -> int:
     """The number of the pixel format that frames of a device have for an image.
 
-    FFmpeg's own refusal is a number.
+    FFmpeg itself would refuse with no more than a number.
 
     Args:
-        device: whose frames they are.
+        device: the device of the frames.
         image: format and size.
 
     Raises:

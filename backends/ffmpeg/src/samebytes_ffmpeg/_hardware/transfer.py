@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ffmpeg <-> ffmpeg:VAAPI and ffmpeg:CUDA, ffmpeg:DRM -> ffmpeg: av_hwframe_transfer_data, a copy
-by the driver.
+"""Copies by the driver (av_hwframe_transfer_data): ffmpeg <-> ffmpeg:VAAPI, ffmpeg <-> ffmpeg:CUDA
+and ffmpeg:DRM -> ffmpeg.
 
 The device may belong to another libavutil than PyAV. It is then given an AVFrame of its own over
 the planes of PyAV's frame, which copies nothing.
@@ -60,7 +60,7 @@ class Download(MemoryMapper):
     __slots__ = ()
 
     def accepts(self, item: Frame) -> str | None:
-        """FFmpeg would read tiled memory as if it lay in rows, and past the end of a file."""
+        """Refuse what FFmpeg would misread: tiled memory as rows, bytes past the end of a file."""
         found = described(item.native)
         if found.kind != "drm":
             return None

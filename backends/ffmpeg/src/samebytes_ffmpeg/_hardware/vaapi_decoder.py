@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["VAAPIDecoder"]
 
 _CODECS = ("mjpeg", "mpeg2video", "h264", "hevc", "vp8", "vp9", "av1")
-"""Codecs whose streams say all that a decoder needs, in their headers or their data."""
+"""Codecs whose streams have all that a decoder needs, in their headers or their data."""
 
 _EAGAIN, _ENOMEM = -errno.EAGAIN, -errno.ENOMEM
 _EIO = -errno.EIO
@@ -55,8 +55,8 @@ class VAAPIDecoder:
                         surface = samebytes.frame(frame).map("vaapi")
 
     PyAV reads the stream, and the libavcodec of the libavutil that has VA-API decodes it: the
-    system's, where PyAV brings its own without. Frames keep their surfaces, and those their device:
-    they can be used after the decoder is closed.
+    system's, if PyAV brings one without. Frames keep their surfaces, and these keep their device,
+    so frames can be used after the decoder is closed.
 
     FFmpeg allocates all surfaces of a size at once, and drivers decode into no others. Frames that
     are kept take surfaces away from the decoder, so `extra_hw_frames` of them can be kept; with
@@ -106,8 +106,8 @@ class VAAPIDecoder:
         self._most, self._timeout = extra_hw_frames, timeout
         self._time_base: Fraction | None = fraction(stream.time_base)
         self._lock = Lock()
-        # A buffer without memory for each frame that was given: FFmpeg counts the references to it
-        # of that frame and of all that were made of it.
+        # A buffer without memory for each frame that was given. FFmpeg counts the references to it
+        # from that frame and from all that were made of it.
         self._given: list[OwnedPointer] = []
         self._refused = 0
         extradata = stream.codec_context.extradata or b""
@@ -134,13 +134,13 @@ class VAAPIDecoder:
                 does nothing.
 
         Returns:
-            HardwareFrame objects, or av.VideoFrame where PyAV has that FFmpeg itself.
+            HardwareFrame objects, or av.VideoFrame if that FFmpeg is PyAV's own.
 
         Raises:
             av.error.InvalidDataError: the packet is damaged, or the driver refused its picture
                 (`errno` is EIO then); later ones can be decoded.
             ClosedError: the decoder was closed.
-            NativeError: the driver refused many pictures in a row, as where the device was lost.
+            NativeError: the driver refused many pictures in a row, as after the loss of the device.
             PoolTimeoutError: too many frames are kept, and none was dropped in time.
             UnsupportedObjectError: the driver does not decode such pictures.
         """
@@ -155,7 +155,7 @@ class VAAPIDecoder:
             return list(self._decoded(data))
 
     def flush(self) -> list[Any]:
-        """The frames that were still to come when the stream ended. It can decode another one.
+        """The frames that were still to come when the stream ended. Another one can follow.
 
         Raises:
             ClosedError, NativeError, PoolTimeoutError, UnsupportedObjectError: as decode().
@@ -197,7 +197,7 @@ class VAAPIDecoder:
         while self._opened() and self.held >= self._most:
             if time.monotonic() >= until:
                 raise self._all_held()
-            # No event says that a frame is gone: whoever held it just drops it.
+            # No event announces that a frame is gone: its last holder just drops it.
             time.sleep(nap)
             nap = min(2 * nap, _LONGEST_NAP)
 
@@ -242,7 +242,7 @@ class VAAPIDecoder:
         return native
 
     def _checked(self, call: str, code: int) -> None:
-        """Raise what a call failed with."""
+        """Raise the error of a call that failed."""
         if code >= 0:
             return
         if code == _ENOMEM and self.held:
