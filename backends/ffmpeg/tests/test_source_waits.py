@@ -183,6 +183,31 @@ class _Folder(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+class _Lengthless(_Folder):
+    """One that does not say how long a file is."""
+
+    def send_header(self, keyword: str, value: str) -> None:
+        """Leave it out."""
+        if keyword != "Content-Length":
+            super().send_header(keyword, value)
+
+
+def test_a_connection_that_ends_without_a_length(clip: Path) -> None:
+    """FFmpeg's error is the one of a host that is not found."""
+    made = clip.with_name("made.ts")
+    el.Pipeline(FFmpegSource(clip), el.create("ffmpeg.sink", made)).run()
+    served = partial(_Lengthless, directory=made.parent)
+    with ThreadingHTTPServer(("127.0.0.1", 0), served) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/made.ts"
+        try:
+            with pytest.raises(ElementError, match="the server ended it without having said") as it:
+                el.Pipeline(FFmpegSource(url)).run()
+        finally:
+            server.shutdown()
+    assert "host" not in str(it.value)
+
+
 @pytest.mark.parametrize("far", [False, True], ids=["file", "address"])
 def test_a_playlist_that_grows(far: bool, tmp_path: Path) -> None:
     """While the next segment is made nothing comes, for longer than the time-out."""

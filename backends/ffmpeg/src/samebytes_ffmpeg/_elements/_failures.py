@@ -10,7 +10,7 @@ from av import error as kinds
 
 from samebytes.plugins import without_secrets
 
-__all__ = ["ARGUMENT_ERROR", "in_words"]
+__all__ = ["ARGUMENT_ERROR", "in_words", "while_reading"]
 
 _named = vars(kinds)
 ARGUMENT_ERROR: type[av.FFmpegError] = _named.get("ArgumentError") or _named["ValueError"]
@@ -86,3 +86,18 @@ def in_words(error: Exception, waited: float | None = None) -> str:
             "'mpegts' or 'flv', or a name with an ending such as .mp4"
         )
     return without_secrets(str(error))
+
+
+def while_reading(error: Exception, waited: float | None) -> str:
+    """Return the text of an error of what was opened: of a connection, its host was found.
+
+    Args:
+        error: of PyAV, or another.
+        waited: seconds after which a wait ends.
+    """
+    if isinstance(error, OSError) and error.errno == errno.EIO:
+        return (
+            "the connection or device broke off, or the server ended it without having said how "
+            "long it is (input/output error)"
+        )
+    return in_words(error, waited)

@@ -20,7 +20,7 @@ from samebytes.plugins import Aside, without_secrets_in
 from ._choosing import Hwaccel, choice, offered
 from ._connection import Connection
 from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
-from ._failures import ARGUMENT_ERROR, in_words
+from ._failures import ARGUMENT_ERROR, while_reading
 from ._files_in_use import file_name
 from ._input import Input, Waking, place
 from ._lists import list_format, segment_seconds
@@ -286,7 +286,7 @@ class FFmpegSource(Source):
             return "it ended at once"
         if isinstance(failed, ElementError):
             return str(failed).removeprefix(str(self._failure("")))  # which stands before all
-        return in_words(failed, self._patience)
+        return while_reading(failed, self._patience)
 
     def _failure(self, text: str) -> ElementError:
         return ElementError(self.name, text, parameters=self.changed_parameters)
