@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The openvino.Core that is used where the user passes none, and the devices that a Core knows."""
+"""The openvino.Core that is used if the user passes none, and the devices that a Core knows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 # https://docs.openvino.ai/2025/openvino-workflow/running-inference/inference-devices-and-modes.html
 _KINDS = ("AUTO", "BATCH", "CPU", "GPU", "HETERO", "MULTI", "NPU")
 
-# Files of weights, which a program of torch has the model for.
+# Files of weights; the model that they belong to is in a program of torch.
 _OF_TORCH = (".ckpt", ".pt", ".pth", ".safetensors")
 
 NPU = "NPU"
@@ -54,12 +54,12 @@ _NPU_HINT = (
 
 @cache
 def default_core() -> Any:
-    """One for the process. A device's default context is the same for every Core."""
+    """The one Core of this process. A device's default context is the same for every Core."""
     return openvino.Core()
 
 
 def core_of(given: Any) -> Any:
-    """The openvino.Core that was passed, or the one for the process in place of None.
+    """The openvino.Core that was passed; for None, the one of this process.
 
     Raises:
         UnsupportedObjectError: it is something else.
@@ -72,13 +72,13 @@ def core_of(given: Any) -> Any:
 
 
 def check_device_name(core: Any, device: str, cause: Exception | None = None) -> None:
-    """See whether OpenVINO could know a device of that name, such as "GPU.1" or "AUTO:GPU,CPU".
+    """Check that OpenVINO could know a device of that name, such as "GPU.1" or "AUTO:GPU,CPU".
 
     Args:
-        cause: of the error.
+        cause: that of the error, if any.
 
     Raises:
-        UnknownNameError: it does not, as of "gpu".
+        UnknownNameError: it could not, as for "gpu".
     """
     kind = device.partition(".")[0].partition(":")[0]
     if kind in _KINDS:
@@ -108,7 +108,7 @@ def read_model(core: Any, model: Any) -> Any:
             f"{type(model).__name__} is neither an openvino.Model nor the path of one"
         )
     if not os.path.exists(model):  # noqa: PTH110 - the path is bytes or str, as the user gave it
-        shown = without_secrets(os.fspath(model))  # it may be a URL, of which no model is read
+        shown = without_secrets(os.fspath(model))  # it may be a URL, from which no model is read
         raise FileNotFoundError(errno.ENOENT, "no such model file", shown)
     path = Path(os.fsdecode(model))
     # OpenVINO takes every folder for a SavedModel of TensorFlow.
@@ -123,15 +123,15 @@ def read_model(core: Any, model: Any) -> Any:
         if path.suffix not in _OF_TORCH:
             raise
         raise UnsupportedObjectError(
-            f"OpenVINO reads no {path.suffix} file of torch: export the model and give the file "
-            "that is written, of a YOLO by 'yolo export format=openvino', of others by "
+            f"OpenVINO cannot read a {path.suffix} file of torch: export the model and pass the "
+            "exported file; for a YOLO by 'yolo export format=openvino', for others by "
             "openvino.convert_model or torch.onnx.export"
         ) from error
 
 
 @cache
 def gpu_names() -> tuple[str, ...]:
-    """The GPUs by OpenVINO's names: ("GPU",), or ("GPU.0", "GPU.1") where there are several."""
+    """The GPUs by OpenVINO's names: ("GPU",), or ("GPU.0", "GPU.1") if there are several."""
     # It asks each plugin, which takes some hundredths of a second.
     devices = default_core().available_devices
     return tuple(name for name in devices if name.partition(".")[0] == "GPU")
@@ -177,7 +177,7 @@ def _bytes(text: str) -> bytes | None:
 
 
 def _pci(info: Any) -> str | None:
-    """A PCI address; that of all zeros, which is never a GPU's, stands for none."""
+    """A PCI address; None for one of all zeros, which no GPU has."""
     if not (info.domain or info.bus or info.device or info.function):
         return None
     return f"{info.domain:04x}:{info.bus:02x}:{info.device:02x}.{info.function:x}"

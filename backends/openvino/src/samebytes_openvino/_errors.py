@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of OpenVINO's: of its remote contexts and tensors, and of requests that are in use."""
+"""Errors of OpenVINO: of its remote contexts and tensors, and of requests that are in use."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def last_line(error: Exception) -> str:
     return lines[-1] if lines else "no message"
 
 
-# What ov::Busy says, which Python gets as a plain RuntimeError: src/inference/src/dev/
+# The message of ov::Busy, which Python gets as a plain RuntimeError: src/inference/src/dev/
 # iasync_infer_request.cpp of OpenVINO.
 _NATIVE_MESSAGE = "Infer Request is busy"
 

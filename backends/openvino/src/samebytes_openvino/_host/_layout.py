@@ -82,7 +82,7 @@ def from_element_type(theirs: Any) -> DType:
     """The dtype of an openvino.Type.
 
     Raises:
-        LayoutError: its elements are strings, which are objects and no plain bytes, or their
+        LayoutError: its elements are strings, which are objects and not plain bytes, or their
             type is not known yet.
     """
     try:
@@ -124,7 +124,7 @@ class Region(NamedTuple):
     end: Any
 
 
-# With slots, whose attributes are read faster than a tuple's: see `CpuToOpenVINO`.
+# Slots, because their attributes are read faster than those of a tuple: see `CpuToOpenVINO`.
 @dataclass(slots=True, eq=False, repr=False)
 class Layout:
     """An array's layout in the terms of OpenVINO.
@@ -251,7 +251,7 @@ def _dense(shape: Ints, itemsize: int) -> Ints:
 
 
 def _steps(shape: Ints, strides: Ints, itemsize: int) -> Ints:
-    """The strides, where those of axes with one element, which mean nothing, are made to fit."""
+    """The strides, after those of axes with one element, which mean nothing, were made to fit."""
     if 0 in shape:
         return _dense(shape, itemsize)
     steps = list(strides)
@@ -340,7 +340,7 @@ def memory_of(array: Array) -> tuple[Array, int]:
 
 
 def _buffer_behind(root: Array) -> Array:
-    """The bytes of the object whose buffer a strided array was made from."""
+    """The bytes of the object from whose buffer a strided array was made."""
     try:
         memory: Array = np.frombuffer(root.base, np.uint8)  # type: ignore[arg-type]  # or TypeError
     except (TypeError, ValueError, BufferError):

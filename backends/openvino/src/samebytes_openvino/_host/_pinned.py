@@ -7,12 +7,12 @@ the Python object is
 
     object ──▶ ov::Tensor ──▶ control block of its std::shared_ptr<ov::ITensor> ──▶ use count
 
-The first is pybind11's layout of an object with one base, the second the public header
-openvino/runtime/tensor.hpp, the third the C++ library's. None of them is guaranteed. So one tensor
-is tested first, by reads that fail where an address is wrong: unless its count goes up when a
-region is cut out of it, and down when that is dropped, counts are unknown, and never read. The
-same test is made on the first openvino.RemoteTensor that samebytes makes over memory of others:
-behind its object is an ov::RemoteTensor, which is an ov::Tensor.
+The first step is pybind11's layout of an object with one base, the second that of the public header
+openvino/runtime/tensor.hpp, the third that of the C++ library. None of them is guaranteed. So one
+tensor is tested first, by reads that fail if an address is wrong: unless its count goes up when a
+region is cut out of it, and down when that is dropped, counts are unknown, and never read. The same
+test is made on the first openvino.RemoteTensor that samebytes makes over memory of others: behind
+its object is an ov::RemoteTensor, which is an ov::Tensor.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _CONTROL = _COUNT = 8
 def other_uses(native: Any) -> int:
     """The number of users of an openvino.Tensor's memory besides that Python object.
 
-    It is 0 where counts are not known, or the object was never filled.
+    It is 0 if counts are not known, or the object was never filled.
     """
     if not is_known():
         return 0

@@ -58,7 +58,7 @@ def layout_of(native: Any) -> tuple[DType, tuple[int, ...]]:
 class RemoteTensor(Tensor):
     """A tensor in a remote context. `native` is an openvino.RemoteTensor.
 
-    OpenVINO has no read-only tensors: where `readonly` is True, the flag is all there is.
+    OpenVINO has no read-only tensors: if `readonly` is True, nothing but the flag says so.
     """
 
     __slots__ = ()
@@ -69,8 +69,8 @@ class RemoteTensor(Tensor):
     def wrap(cls, native: Any) -> Self:
         """A tensor over the user's openvino.RemoteTensor.
 
-        What it was made over must live as long as it is used: OpenVINO keeps a cl_mem, but no
-        USM, host memory or surface. Tensors that samebytes made keep those as well.
+        The memory that it was made over must live as long as it is used: OpenVINO keeps a cl_mem
+        alive, but no USM, host memory or surface. Tensors that samebytes made keep those as well.
 
         Raises:
             UnsupportedObjectError: it is of another device than a GPU or an NPU.
@@ -84,7 +84,7 @@ class RemoteTensor(Tensor):
         return wrapped
 
     def _again(self, readonly: bool) -> Self:
-        """This very tensor, again."""
+        """Another tensor over the same native."""
         return type(self).borrowed(
             self._held_native,
             self.context,
@@ -130,7 +130,7 @@ def native_in(tensor: Tensor) -> Any:
 class RemoteContext(Context[RemoteTensor]):
     """An openvino.RemoteContext as a samebytes context.
 
-    There is one object for each set of native handles, since a tensor works only in requests of
+    There is one object for each set of native handles, since a tensor only works in requests of
     models that were compiled on the same openvino.RemoteContext.
 
     Attributes:
@@ -167,7 +167,7 @@ class RemoteContext(Context[RemoteTensor]):
 
     @property
     def device_name(self) -> str:
-        """As OpenVINO names it: "GPU.0", "NPU"."""
+        """OpenVINO's name of the device: "GPU.0", "NPU"."""
         name: str = self.native.get_device_name()
         return name
 
@@ -200,8 +200,8 @@ def foreign_tensor(context: RemoteContext, native: Any) -> RemoteTensor:
     """An openvino.RemoteTensor as a tensor of `context`, which it is taken to belong to.
 
     Raises:
-        DeviceMismatchError: it is of another device, or of another native context. That it is of
-            another openvino.RemoteContext over the same cl_context cannot be seen.
+        DeviceMismatchError: it is of another device, or of another native context. Another
+            openvino.RemoteContext over the same cl_context cannot be told apart.
         LayoutError, UnsupportedObjectError: as for `layout_of`.
     """
     from ._conversions import params_of  # not before there is a device

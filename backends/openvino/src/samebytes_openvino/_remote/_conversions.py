@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Remote tensors, properties and layouts, as OpenVINO's Python API takes and returns them.
 
-Python's set_tensors(), and set_tensor() by port, refuse remote tensors. But what a request gives
-back for one that was set by name is an openvino.Tensor over the same remote tensor, and that
-is taken everywhere. So there are requests for each element type and rank whose only use is this
-conversion. They are of the CPU plugin, which takes the tensors of all devices as long as nothing
-runs, and whose models can be dynamic.
+Python's set_tensors(), and set_tensor() by port, refuse remote tensors. But for one that was set by
+name, a request returns an openvino.Tensor over the same remote tensor, which is taken everywhere.
+So there are requests, for each element type and rank, whose only use is this conversion. They
+belong to the CPU plugin, which takes the tensors of all devices as long as nothing runs, and whose
+models can be dynamic.
 
 A pointer is written as hexadecimal text: the bindings refuse integers and capsules, and parse
 decimal text as hexadecimal. It is read from the text of the ov::Any that comes back, whose
@@ -38,13 +38,13 @@ __all__ = [
 
 _NAME = "converted"
 
-# Those that nobody uses at the moment, by element type and rank. Whoever converts takes one out, so
+# Converters that nobody uses at the moment, by element type and rank. Each call takes one out, so
 # that neither another thread nor a finalizer sets its tensor meanwhile.
 _idle: dict[tuple[str, int], deque[_Converter]] = {}
 
 
 def as_tensor(native: Any, element: Any, rank: int) -> Any:
-    """`native` as an openvino.Tensor, whose data cannot be read by the CPU.
+    """An openvino.Tensor over a remote tensor. The CPU cannot read its data.
 
     Args:
         native: an openvino.RemoteTensor.
@@ -63,7 +63,7 @@ def as_tensor(native: Any, element: Any, rank: int) -> Any:
 
 
 class _Converter:
-    """One request, which is never run."""
+    """A request that is never run."""
 
     __slots__ = ("_idle", "_request")
 
@@ -95,12 +95,12 @@ _NUMBERS = frozenset(
 
 
 def on_windows() -> bool:
-    """True if memory that is shared has NT handles, and False if it has file descriptors."""
+    """True if memory is shared by NT handles, False if by file descriptors."""
     return sys.platform == "win32"
 
 
 def pointer(value: int) -> str:
-    """A pointer, or a descriptor that goes as one, as a property takes it."""
+    """A pointer, or a descriptor that is passed as one, in the form that a property takes."""
     return hex(value)
 
 

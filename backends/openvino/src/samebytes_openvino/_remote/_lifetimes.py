@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lifetimes of remote tensors and of their memory: what a native keeps alive, and its lending.
+"""The lifetimes of remote tensors and their memory: what a native keeps alive, and who has it.
 
 OpenVINO keeps neither USM, memory of the CPU, surfaces nor displays alive: its object has only
 the address. openvino.RemoteTensor cannot hold their owner, and a subclass could only be made as a
 region, which the GPU plugin copies. So the owner is kept here, while the Python object lives.
 
 Regions that are cut out of a tensor, and requests that it was set on, hold OpenVINO's object and
-not Python's. OpenVINO counts them, but when the Python object has ended, its count may be gone. So
-an anchor is made beside it, which holds OpenVINO's object by a use of its own:
+not Python's. OpenVINO counts them, but when the Python object has ended, the count may be gone. So
+an anchor is made beside it, which is one more user of OpenVINO's object:
 
     Python's object ──▶ OpenVINO's object ──▶ address of the memory
     pin ──▶ anchor  ──▶         ↑                      ↑
@@ -16,26 +16,26 @@ an anchor is made beside it, which holds OpenVINO's object by a use of its own:
 When the Python object ends, the anchor is either the only user that is left, and the memory is
 given back at once, or both wait for the last one.
 
-Remote tensors over memory that comes round again, as in a pool, are made once, and lent. To make
-one takes the driver up to half a millisecond. So it is remembered by the storage that owns
-the memory. Its memory must outlive it, but what is remembered of a storage must not hold that
-storage, or neither would ever end. So a native is pinned to its memory while it is lent, and
-remembered without a pin when nobody has it any more:
+A remote tensor over memory that comes round again, as in a pool, is made once, and lent: making one
+takes the driver up to half a millisecond. It is remembered by the storage that owns the memory. The
+memory must outlive it, but what is remembered for a storage must not hold that storage, or neither
+would ever end. So a native is pinned to its memory while it is lent, and remembered without a pin
+when nobody has it any more:
 
     storage ──▶ remembered native          while it is lent:  native ──▶ storage
 
-What tensors have in their slot for the native is a `Lease`. If OpenVINO still uses the native when
-the last lease ends, in a region or a request of its own, it gets a lease too: one that is kept
-until it does not. So what a request holds beyond its mapping is lent again as it is.
+Tensors have a `Lease` in their slot for the native. If OpenVINO still uses the native when the last
+lease ends, in a region or a request of its own, one more lease is made and kept until it does not.
+So a native that a request holds beyond its mapping is lent again as it is.
 
-Whoever asks a tensor for its native may hold that for as long as they like, and nothing says when
-they drop it but the end of its Python object. So a native that was asked for is not unpinned when
-its last lease ends, but dropped: it is pinned to its memory until it ends, and while somebody holds
-it the next mapping finds it by a weak reference. If nobody does, another one is made. This package
+A caller who asks a tensor for its native may hold it for as long as they like; only the end of its
+Python object shows that it was dropped. So a native that was asked for is not unpinned when its
+last lease ends, but dropped: it stays pinned to its memory until it ends, and while somebody holds
+it, the next mapping finds it by a weak reference. If nobody does, another one is made. This package
 itself looks at natives without asking for them: `native_of`.
 
-(A weak reference of a user's is not a holder: whoever makes a strong one of it after the last
-tensor is gone holds no memory by it.)
+(A weak reference of a user's is not a holder: a strong one that is made from it after the last
+tensor is gone keeps no memory alive.)
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _ALONE = 1  # that of the anchor, when the Python object is gone
 
 
 class _Pin(weakref.ref[Any]):
-    """The end of a native's Python object.
+    """A watch for the end of a native's Python object.
 
     Attributes:
         anchor: a use of OpenVINO's object; None if its users are not counted. The slots are emptied
@@ -96,7 +96,7 @@ pythonapi.Py_IncRef(py_object(_pins))
 
 
 def pin(native: Any, storage: Storage) -> Any:
-    """`native`, whose Python object from now on keeps `storage` alive.
+    """Return `native`, whose Python object keeps `storage` alive from now on.
 
     Args:
         native: an openvino.RemoteTensor, or an openvino.RemoteContext.
@@ -105,7 +105,7 @@ def pin(native: Any, storage: Storage) -> Any:
     known = _pin_of(native)
     if known is None:
         left = _pins.get(id(native))
-        if left is not None:  # whose end was interrupted before its first line
+        if left is not None:  # its end was interrupted before the first line
             _end(left)
         known = _Pin(native, _ended)
         known.anchor, known.at, known.number = None, NO_USES, id(native)
@@ -117,9 +117,9 @@ def pin(native: Any, storage: Storage) -> Any:
 
 
 def pin_memory(native: Any, storage: Storage, info: TensorInfo) -> Any:
-    """`native`, which keeps `storage` alive while its Python object lives, or OpenVINO uses it.
+    """Return `native`, which keeps `storage` while its Python object lives or OpenVINO uses it.
 
-    Where the uses cannot be counted, it does so while its Python object lives.
+    If the uses cannot be counted, it does so only while its Python object lives.
 
     Args:
         native: an openvino.RemoteTensor that was just made.
@@ -157,7 +157,7 @@ def _pin_of(native: Any) -> _Pin | None:
     return known if known is not None and known() is native else None
 
 
-# Their arguments serve at the end of the interpreter, when the globals of the module are gone.
+# The defaults are for the end of the interpreter, when the globals of the module are gone.
 def _end(
     ended: _Pin,
     words: Any = WORDS,
@@ -182,7 +182,7 @@ def _ended(ended: _Pin, end: Callable[[_Pin], None] = _end) -> None:
     # nothing dangles.
     try:
         end(ended)
-    except AttributeError:  # one came while it was made
+    except AttributeError:  # one came while the pin was made
         return
     except BaseException:  # one came in between: each step can be taken again
         _keep(ended)
@@ -205,7 +205,7 @@ def _is_used(ended: _Pin) -> bool:
 def _anchored(native: Any, info: TensorInfo) -> Any:
     """Another object that is a user of OpenVINO's object; None if none can be made."""
     if info.dtype.packed:
-        # The plugin divides by the bytes of an element, which are none here, and ends the process.
+        # The plugin would divide by the bytes of an element, here 0, and end the process.
         # Not at the top: it makes a model.
         from .._host._layout import element_type
         from ._conversions import as_tensor
@@ -238,18 +238,18 @@ def _first_element(rank: int) -> tuple[Any, Any]:
     return openvino.Coordinate([0] * rank), openvino.Coordinate([1] * rank)
 
 
-# Whatever is counted and lent. Reentrant: a lease may end by the garbage collector at any time.
+# Guards leases and what is remembered. Reentrant: the collector may end a lease at any time.
 _lock = Lock()
 
 
 class _Remembered:
-    """A native, and which leases of it there are.
+    """A native, and its leases.
 
     Attributes:
         leases: the id() of each.
-        native: None while others alone hold it.
+        native: None while only others hold it.
         known: a weak reference to it.
-        asked: True once somebody may hold it besides the leases.
+        asked: True once somebody besides the leases may hold it.
         home: what it keeps alive in any case.
         pin: the storage that it keeps alive. None without a native: the storage holds the source,
             and the source remembers this, so that none of them would ever end.
@@ -279,7 +279,7 @@ class _Remembered:
         self.native = native
 
     def find(self) -> None:
-        """Remember the native again that others alone held, if it is still there."""
+        """Remember the native again that only others held, if it is still there."""
         native = self.known()
         if native is not None:
             self.pin = pinned(native)
@@ -312,12 +312,12 @@ class Lease:
 
     @property
     def native(self) -> Any:
-        """The openvino.RemoteTensor, for whoever asks for it."""
-        self._remembered.asked = True  # first: nobody may have it before
+        """The openvino.RemoteTensor, for a caller that may keep it."""
+        self._remembered.asked = True  # first: nobody may have it before that
         return self._remembered.native
 
     def replaced(self, leftovers: Leftovers) -> None:
-        """The native was replaced on a request, and is one of its leftovers.
+        """Note that the native was replaced on a request, and is one of its leftovers.
 
         Args:
             leftovers: of that request.
@@ -346,7 +346,7 @@ class Lease:
             if remembered.leases or remembered.pin is None:
                 return
             if remembered.is_used:
-                # This one ends in any case. The other one ends by an exception too.
+                # This lease ends in any case. If an exception comes, so does the other.
                 kept = Lease(remembered)
                 remembered.leases.add(id(kept))
             elif remembered.asked:
@@ -377,7 +377,7 @@ class Leases:
 
         Args:
             source: owns the memory.
-            key: what tells natives over memory of one source apart.
+            key: distinguishes natives over memory of one source.
             make: makes the native, which must not hold `source`, and is pinned by
                 `pin_memory`.
             keep: what else must live while the native is lent.
@@ -389,9 +389,9 @@ class Leases:
                 if found.native is None:
                     found.find()  # dropped, but somebody may hold it
                 elif not found.leases:
-                    # Pinned first: an interruption must not leave one that is lent unpinned. One
-                    # that is lent or dropped has what keeps its memory. What it is lent for this
-                    # time may itself be held by it, and neither would ever end.
+                    # Pinned first: an interruption must not leave a native lent and unpinned. Only
+                    # if it is neither lent nor dropped: else it has what keeps its memory, and what
+                    # it is lent for now might itself be held by it, so that neither would ever end.
                     assert found.pin is not None, "it goes with the native"
                     found.pin.keep = (found.home, source, keep)
                 if found.native is not None:
@@ -403,7 +403,7 @@ class Leases:
                     found.set(native)
 
     def forget(self) -> None:
-        """Remember none any more. Those that are lent live on."""
+        """Forget the remembered natives. Those that are lent live on."""
         self._cache.clear()
 
 

@@ -24,12 +24,12 @@ __all__ = ["placement_rules"]
 
 
 class GpuPlacement:
-    """Tensors under the GPU plugin.
+    """The treatment of tensors by the GPU plugin.
 
-    It uses USM host memory of its own cl_context, and interior pointers into it, if the GPU works
-    in the memory of the CPU; it copies all other memory that is set as an ordinary tensor
-    (create_or_share_device_tensor in the plugin's sync_infer_request.cpp). On a discrete GPU that
-    depends on its generation.
+    If the GPU works in the memory of the CPU, the plugin uses USM host memory of its own cl_context
+    in place, and interior pointers into it; it copies all other memory that is set as an ordinary
+    tensor (create_or_share_device_tensor in the plugin's sync_infer_request.cpp). On a discrete GPU
+    that depends on its generation.
     """
 
     gaps = "the plugin would read them as data"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The binding of one port: what can be bound to it, and when plugins use it in place, or copy it.
 
-OpenVINO checks late or not at all that a tensor can be bound, so it is checked here. The rules of
-the GPU and NPU plugins are in `_remote/_placement_rules.py`.
+OpenVINO checks late, or not at all, whether a tensor can be bound, so it is checked here. The rules
+of the GPU and NPU plugins are in `_remote/_placement_rules.py`.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class PlacementRules(Protocol):
 
     Attributes:
         own: the placement of the request's own tensors.
-        gaps: what it would do with gaps between rows.
+        gaps: what the plugin would do with gaps between rows, in words.
         converts: element types that it lacks, and converts at each inference.
-        refuses_remote: element types of which it takes no remote input.
+        refuses_remote: element types for which it takes no remote input.
         takes_remote_batches: whether set_tensors() takes remote tensors.
     """
 
@@ -85,7 +85,7 @@ class PlacementRules(Protocol):
 
 
 class HostPlacement:
-    """Tensors under the CPU plugin, which uses dense ones in place; or under one not known here.
+    """The treatment of tensors by the CPU plugin, which uses dense ones in place, or by another.
 
     Args:
         placement: "in place" for the CPU plugin, "unknown" for another.
@@ -156,8 +156,8 @@ class InPlace(Bound):
 
     Attributes:
         native: the openvino.Tensor.
-        source: the tensor that it is the native of, which may be closed by now; or what else it
-            lies in: the user's own openvino.Tensor, which is `native` then, or a frame.
+        source: the tensor whose native it is, which may be closed by now; or the user's own
+            openvino.Tensor, which then is `native`; or the frame that it lies in.
     """
 
     __slots__ = ("_tensor", "native", "source")
@@ -191,7 +191,7 @@ class InPlace(Bound):
 
 
 def check_kind(port: Port, value: Any) -> None:
-    """Raise UnsupportedObjectError unless `value` may be a tensor, LayoutError for strings."""
+    """Raise UnsupportedObjectError for what is never a tensor, LayoutError for a port of strings."""
     _check_no_strings(port)
     if isinstance(value, Frame):
         raise UnsupportedObjectError(
@@ -247,7 +247,7 @@ def check_batch(port: Port, parts: Sequence[Tensor]) -> None:
 
 def is_dense(port: Port, info: TensorInfo, native: Any) -> bool:
     """True if an openvino.Tensor of the port's layout, in memory of the CPU, has no gaps."""
-    # Asking OpenVINO costs more than to compare with what a port of fixed shape takes.
+    # Asking OpenVINO costs more than a comparison with what a port of fixed shape takes.
     return info.strides == port.strides or bool(native.is_continuous())
 
 
@@ -286,10 +286,10 @@ def check_remote(port: Port, tensor: Tensor, rules: PlacementRules) -> None:
 
 
 def check_surface(port: Port, surface: bool, rules: PlacementRules) -> None:
-    """Raise LayoutError if the input takes surfaces and this is none, or the other way round.
+    """Raise LayoutError if the input takes surfaces and this is not one, or the other way round.
 
     Args:
-        surface: it is an image or a video surface.
+        surface: whether this is an image or a video surface.
     """
     if rules.reads_surface(port) is (not surface):
         have, takes, other = (
@@ -304,7 +304,7 @@ def check_surface(port: Port, surface: bool, rules: PlacementRules) -> None:
 
 
 def _check_fixed_shape(port: Port) -> None:
-    """Raise LayoutError if the size of an output is only known when it is there."""
+    """Raise LayoutError if the size of an output is known only after the inference."""
     if port.shape is None:
         raise LayoutError(
             f"{port} has a dynamic shape {port.native.partial_shape}: OpenVINO writes it to memory "

@@ -35,8 +35,8 @@ __all__ = ["Bindings", "bindings_of"]
 class Bindings:
     """The tensors that were set on one openvino.InferRequest.
 
-    A tensor is used where it lies if the plugin does so, mapped to the context that the model was
-    compiled on if that takes no copy, and else copied, if the user allowed it.
+    A tensor is used where it lies if the plugin can do that, else mapped to the context that the
+    model was compiled on if that takes no copy, else copied if the user allowed it.
 
     Args:
         native: the request; None after it was closed.
@@ -77,7 +77,7 @@ class Bindings:
         self.takes_dense = context is None and rules.own == "in place"
         self.has_outputs = self.must_run_async = False
         self._leftovers: Leftovers | None = None
-        # Nobody has the native to run it by itself.
+        # Nobody has the native request, and could run it directly.
         self._runs_alone = True
         # Memory that nobody fills, for inputs whose tensors were released.
         self._released: dict[Port, Any] = {}
@@ -95,7 +95,7 @@ class Bindings:
                 try:
                     self._native.set_input_tensor(port.index, native)
                 except RuntimeError:
-                    pass  # the other way meets it again, and says what it means
+                    pass  # the way below meets the same error, and explains it
                 else:
                     self.bound[port] = InPlace(native, held)
                     return
@@ -122,7 +122,7 @@ class Bindings:
             holds: what they lie in.
 
         Returns:
-            False where the plugin refuses one: then `bind` says why. Only for `takes_dense`.
+            False if the plugin refuses one: `bind` then says why. Only for `takes_dense`.
         """
         try:
             for port, native in zip(ports, natives, strict=True):
@@ -212,7 +212,7 @@ class Bindings:
         return used
 
     def started(self, used: Sequence[Bound]) -> None:
-        """The inference runs, or has run. Counts what the plugin copied in it.
+        """Note that the inference runs, or has run, and count what the plugin copies in it.
 
         Args:
             used: as `starting` returned it.
@@ -224,7 +224,7 @@ class Bindings:
                 count_copy(f"openvino -> {port}", bound.plugin_copies)
 
     def release_inputs(self) -> None:
-        """Let go of what was set on the inputs. OpenVINO, which cannot, gets unused memory."""
+        """Let go of what was set on the inputs. OpenVINO cannot: it gets unused memory instead."""
         for port in [port for port in self.bound if port.kind == "input"]:
             unused = self._released.get(port)
             if unused is None:
@@ -247,20 +247,20 @@ class Bindings:
             shape = found.shape
         make: Any = openvino.Tensor
         if self._context is not None and self._context.device_name.startswith("NPU"):
-            # The NPU plugin would import memory of others, and no page twice.
+            # The NPU plugin would import any other memory, and imports no page twice.
             make = self._context.native.create_host_tensor
         return make(port.type, openvino.Shape(shape))
 
     def lend_native(self) -> None:
-        """Somebody has the request from now on, and may run it unnoticed."""
+        """Note that somebody has the native request from now on, and may run it unnoticed."""
         self._runs_alone = False
         self._leftovers = None
 
     def let_go(self) -> None:
-        """Drop the request, before what was set on it: that stays for as long as OpenVINO uses it.
+        """Drop the request before what was set on it, which OpenVINO may still use until then.
 
-        Outputs in memory of the request's own hold the request. So it gets other memory, which
-        nobody touches, in place of that of others.
+        Outputs in the request's own memory hold the request. So it gets unused memory in place of
+        what was set on it.
         """
         request, self._native = self._native, None
         if request is None:
@@ -314,9 +314,9 @@ class Bindings:
             )
 
     def _replaced(self, before: Bound) -> None:
-        """Note what an inference used that was replaced."""
+        """Note a binding that was replaced after an inference had used it."""
         if not before.ran or before.plugin_copies:
-            return  # of what it copies the plugin has only the copy
+            return  # the plugin has a copy, and not the memory
         if self._runs_alone and isinstance(before.given, RemoteTensor):
             if self._leftovers is None:
                 self._leftovers = Leftovers()

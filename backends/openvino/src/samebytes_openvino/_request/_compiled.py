@@ -231,9 +231,10 @@ def _naming_compilers(
 
 @contextmanager
 def naming_missing_devices(core: Any, device: str) -> Iterator[None]:
-    """Say so where compiling fails because the device is missing, or no device has that name.
+    """Explain a failure of compiling in the block if the device is missing or its name is unknown.
 
-    Only then, since the NPU plugin can compile for a platform that is not there.
+    It is checked only after a failure, since the NPU plugin can compile for a platform that is not
+    there.
 
     Raises:
         MissingDependencyError: OpenVINO finds no such GPU or NPU; what to do.
@@ -255,7 +256,7 @@ def naming_missing_devices(core: Any, device: str) -> Iterator[None]:
 
 
 def _refuse_dynamic(core: Any, model: Any, device: str) -> Any:
-    """`model`, read where it must be looked into."""
+    """Return a model for the NPU, which is read from its file and checked; others as they are."""
     if not device.startswith("NPU"):
         return model
     # Not at the top: programs for other devices need none of it.
@@ -318,7 +319,7 @@ def import_model(
         try:
             blob = Path(blob).read_bytes()
         except OSError as error:
-            without_secrets_in(error)  # a URL, of which OpenVINO reads none
+            without_secrets_in(error)  # the path may be a URL, which OpenVINO does not read
             raise
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise UnsupportedObjectError(

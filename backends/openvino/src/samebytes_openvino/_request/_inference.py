@@ -3,11 +3,11 @@
 
 OpenVINO reports the end of an inference from one of its threads.
 
-What a callback must not do is wait. OpenVINO counts an inference as ended when its callback has
-returned, and the CPU and GPU plugins run the callbacks of a model one after another, so a callback
-that waits for any inference of the model waits for itself. That includes the destructor of an
-openvino.InferRequest, which waits for its callback. So what is dropped inside a callback is
-handed to its own thread, which waits in its place.
+A callback must not wait. OpenVINO counts an inference as ended when its callback has returned, and
+the CPU and GPU plugins run the callbacks of a model one after another, so a callback that waits for
+any inference of the model waits for itself. So does one that destroys an openvino.InferRequest,
+whose destructor waits for its callback. Therefore a request that is dropped inside a callback is
+handed to a thread, which waits in its place.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class _Callbacks(threading.local):
 CALLBACKS = _Callbacks()
 _kept: list[object] = []
 _PATIENCE = 5.0
-"""Seconds; it takes microseconds."""
+"""Seconds to wait for OpenVINO to drop a callback, which takes microseconds."""
 
 
 @contextlib.contextmanager
 def calling_back() -> Iterator[None]:
-    """Around what a callback does."""
+    """A block for what a callback does."""
     CALLBACKS.depth += 1
     try:
         yield
@@ -57,18 +57,19 @@ def calling_back() -> Iterator[None]:
 
 
 class Completes(Protocol):
-    """An inference that hears of its end."""
+    """An inference that is notified of its end."""
 
     def completed(self) -> None:
-        """OpenVINO has called back."""
+        """Act on OpenVINO's callback."""
 
 
 def trampoline(inference: Completes) -> Callable[[object], None]:
     """A callback for OpenVINO that does not keep `inference`, which holds the native request.
 
     The garbage collector does not see OpenVINO's reference to the callback, so a strong reference
-    to `inference` would keep the request forever. It is a partial, since errors that a user's
-    callback raises keep frames, and these functions: `disarm` would wait for them.
+    to `inference` would keep the request forever. The callback is a partial and not a function:
+    errors that a user's callback raises keep the functions on the stack, and `disarm` would wait
+    for them.
     """
     return partial(_ended, weakref.ref(inference))
 
@@ -83,8 +84,8 @@ def disarm(native: Any, called: Callable[[], object]) -> None:
     """Make OpenVINO forget the callback of an idle request, and return when it has.
 
     OpenVINO's thread holds the function for a moment after wait() has returned, and takes the GIL
-    to release it. Whoever destroys the model in that moment, with the GIL held, waits for that
-    thread forever; and a thread that takes the GIL while Python exits ends the process.
+    to release it. If the model is destroyed in that moment, with the GIL held, both wait forever;
+    and a thread that takes the GIL while Python exits ends the process.
 
     Args:
         called: a weak reference to what OpenVINO calls.
@@ -100,14 +101,14 @@ def retire(native: Any, holds: object, called: Callable[[], object] | None) -> N
     """Let go of an openvino.InferRequest once its inference and its callback have ended.
 
     Args:
-        native: the request, whose destructor would wait, in this very callback.
+        native: the request. Its destructor would wait, inside the callback that it waits for.
         holds: what it reads and writes.
         called: as for `disarm`; None if OpenVINO was not asked to call back.
     """
     parts = [native, holds, called]
     del native, holds
     try:
-        # Not as the thread of the caller, which may be a daemon: the process would end meanwhile.
+        # Not a daemon, as the caller's thread may be: the process would end meanwhile.
         threading.Thread(
             target=_wait_and_drop, args=(parts,), name="samebytes retire", daemon=False
         ).start()
@@ -124,13 +125,13 @@ def _wait_and_drop(parts: list[Any]) -> None:
 
 
 def _nothing(_userdata: object) -> None:
-    """Stands in for a callback."""
+    """Do nothing, in place of a callback."""
 
 
 class _CallbackError:
-    """Reports an error as Python does where nobody can catch it: sys.unraisablehook gets it.
+    """An object that reports an error when it is dropped, through sys.unraisablehook.
 
-    The hook cannot be called directly: Python alone makes what it takes.
+    The hook cannot be called directly, since only Python itself can make its argument.
     """
 
     __slots__ = ("_error",)
@@ -150,12 +151,12 @@ def report(error: BaseException) -> None:
     try:
         _CallbackError(error)
     finally:
-        del error  # so it does here, which is where that call came from
+        del error  # the traceback holds this call too
 
 
 _running: weakref.WeakSet[Inference] = weakref.WeakSet()
 _armed: weakref.WeakSet[Inference] = weakref.WeakSet()
-# Those whose callback is still to come: nobody else need hold them until then.
+# Those whose callback is still to come. Until then they live even if nobody else holds them.
 _awaited: set[Inference] = set()
 _exiting = False
 
@@ -164,7 +165,7 @@ _start = super(openvino.InferRequest, openvino.InferRequest).start_async
 _infer = super(openvino.InferRequest, openvino.InferRequest).infer
 
 _LONGEST = 2**31 - 1
-"""Milliseconds: wait_for() takes a C int. More than these 24 days waits without a limit."""
+"""Milliseconds: wait_for() takes a C int. A timeout above these 24 days means no limit."""
 
 
 class Inference:
@@ -202,7 +203,7 @@ class Inference:
         self._called: weakref.ref[Any] | None = None
         self._calling: int | None = None
         self._lock = Lock()
-        # How many were begun, whether the last of them still is to begin, and how many results were
+        # How many were started, whether the last one has not begun yet, and how many results were
         # published. One thread may wait while another one starts the next.
         self._starts = 0
         self._starting = False
@@ -234,7 +235,7 @@ class Inference:
         self._callback, self._userdata = callback, userdata
 
     def arm(self) -> None:
-        """Have OpenVINO call back."""
+        """Let OpenVINO call back."""
         if self._called is None:
             function = trampoline(self)
             with REPORTING_BUSY:
@@ -261,7 +262,7 @@ class Inference:
         before = self.running, self._published, self._outstanding
         begun: list[None] = []
         try:
-            # First, since it may have ended before start_async() has returned.
+            # Noted first, since it may have ended before start_async() returns.
             self._starting = self.running = True
             self._starts += 1
             self._outstanding += 1
@@ -304,7 +305,7 @@ class Inference:
                 self._calling = outer
 
     def publish(self, starts: int | None = None) -> None:
-        """Publish what the last inference wrote, once; or that of so many starts."""
+        """Publish once what the last inference wrote, or the one with that number of starts."""
         starts = self._starts if starts is None else starts
         if self._published < starts:
             self._published = starts
@@ -370,7 +371,7 @@ class Inference:
                     began = False
                     return False
             finally:
-                # Else the callback or another thread has started the next one.
+                # Otherwise the callback or another thread has started the next one.
                 if began and starts == self._starts:
                     self._ended()
         self.publish(starts)
@@ -411,7 +412,7 @@ class Inference:
         """Wait for its end, whatever comes out of it."""
         while self.running:
             native, starts, began = self._native, self._starts, not self._starting
-            # Nobody asks for the result any more, so its failure interests nobody.
+            # Nobody asks for the result any more, so a failure does not matter.
             with contextlib.suppress(RuntimeError):
                 native.wait()
             if began and starts == self._starts:
@@ -431,7 +432,7 @@ class Inference:
             self._native = None
 
     def _is_busy(self) -> bool:
-        """True if OpenVINO reports an inference as running, which it does not during a callback."""
+        """True if OpenVINO reports a running inference, which it does not during a callback."""
         native = self.native
         try:
             with REPORTING_BUSY:

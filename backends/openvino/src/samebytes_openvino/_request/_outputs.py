@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outputs of a request as a frame, and the watch over memory that the next run may move."""
+"""The outputs of a request as a frame, and a watch over memory that the next inference may move."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["WHOLE", "Loans", "OutputFrame", "outputs_of_item", "placed"]
 
 WHOLE = AffineTransform()
-"""Of a picture that lies all over the model's image."""
+"""The transform of a picture that fills the model's image."""
 
 
 class Request(Protocol):
@@ -54,7 +54,7 @@ class OutputFrame(Frame):
     if not TYPE_CHECKING:  # it would hide every misspelt attribute from the type checker
 
         def __getattr__(self, name: str) -> Any:
-            # Unset is a slot of an identity mapping alone, which has those of its parent.
+            # Only an identity mapping has unset slots: its parent's are used.
             if name in OutputFrame.__slots__ and isinstance(self.parent, OutputFrame):
                 return getattr(self.parent, name)
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -116,7 +116,7 @@ class OutputFrame(Frame):
             )
 
     def __repr__(self) -> str:
-        # Of the model alone: to ask for the planes would wait for a running inference.
+        # From the model alone: asking for the planes would wait for a running inference.
         pairs = zip(self.names, self._ports, strict=True)
         outputs = ", ".join(f"{name} {_layout(port)}" for name, port in pairs)
         mode = ", read-only" if self.readonly else ""
@@ -179,7 +179,7 @@ def outputs_of_item(request: Request, number: int, count: int) -> OutputFrame:
 
 
 def placed(outputs: OutputFrame, transform: AffineTransform) -> OutputFrame:
-    """Let outputs say where the picture lies in the model's image."""
+    """Note on outputs where the picture lies in the model's image."""
     if transform is not WHOLE and transform != WHOLE:
         metadata.add(outputs, transform)
     return outputs
@@ -192,7 +192,7 @@ def _layout(port: Port) -> str:
 
 
 class _MixedOutputFrame(OutputFrame):
-    """Outputs of which some lie in the memory of a device, and some in that of the CPU."""
+    """Outputs that lie partly in the memory of a device, and partly in that of the CPU."""
 
     __slots__ = ()
 
@@ -212,7 +212,7 @@ class _MixedOutputFrame(OutputFrame):
 class Loans:
     """The tensors handed out over outputs of dynamic shape.
 
-    OpenVINO moves such an output when a run needs more room, under whoever still looks at it.
+    OpenVINO moves such an output when an inference needs more room, even if it is still in use.
 
     Attributes:
         lent: the name of the output, the tensor and its native, of each.

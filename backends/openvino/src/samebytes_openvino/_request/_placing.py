@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the memory in which a tensor, or the items of a batch, are bound to a port.
+"""Find the memory in which a tensor, or the items of a batch, can be bound to a port.
 
 Surfaces are used in place; the GPU plugin merges buffers; memory of the CPU is merged here.
 """
@@ -65,7 +65,7 @@ class Placer:
     def __init__(self, context: RemoteContext | None, rules: PlacementRules) -> None:
         self.context = context
         self.rules = rules
-        # Memory for copies, kept so that every frame is copied to the same.
+        # Memory for copies, which is used again for each frame.
         self._copies: dict[Port, Tensor] = {}
 
     def wrap(self, port: Port, value: Any) -> Tensor:
@@ -150,7 +150,7 @@ class Placer:
         if source.context is OPENVINO:
             source.info  # asked here, the user's tensor remembers it; a mapping is new  # noqa: B018
         host = self._try_host(source, access, refusals)
-        # Said last: what the plugin says of memory that it does not know seldom is the cause.
+        # Reported last: the plugin's own reasons are seldom the cause.
         of_plugin: list[str] = []
         if host is not None:
             info = host.info
@@ -256,7 +256,7 @@ def _check_context(context: RemoteContext, theirs: RemoteContext) -> None:
 
 
 def with_padding(port: Port, plane: Tensor) -> Tensor:
-    """`plane`, with the padding of its rows where the port takes that too.
+    """Return a plane, with the padding of its rows if the port takes that too.
 
     A plane with padded rows is a region of a dense tensor of whole rows (see `_host/_layout.py`),
     which is what such a port takes.
@@ -286,17 +286,17 @@ _HOST_NATIVES = (openvino.Tensor, PinnedTensor, ReadOnlyTensor)
 
 
 def dense_input(port: Port, value: Any) -> tuple[Any, Any] | None:
-    """The openvino.Tensor for an input, and what it is the native of.
+    """The openvino.Tensor for an input, and the object whose native it is.
 
-    None where more must be asked: the tensor is not of the port's very layout, or not in memory of
-    the CPU; or the port takes more than one layout.
+    None if a closer look is needed: the tensor has not exactly the port's layout, or is not in
+    memory of the CPU; or the port takes more than one layout.
     """
     kind = type(value)
     if kind is np.ndarray or kind is CpuTensor:
         try:
             value = (samebytes.tensor(value) if kind is np.ndarray else value).map(OPENVINO, "r")
         except SamebytesError:
-            return None  # who looks at it closely says why
+            return None  # the closer look says why
     elif kind in _HOST_NATIVES:
         if value.element_type != port.type or port.type is None:
             return None
@@ -316,7 +316,7 @@ _ONE_TENSOR = "allocate the batch as one tensor, and write each item to its part
 
 
 def place_batch(placer: Placer, port: Port, parts: Sequence[Tensor], copy: bool) -> Bound:
-    """The binding of several items: of the items themselves, or of one tensor that they became.
+    """The binding of several items: the items themselves, or one tensor made of them.
 
     Args:
         placer: of the request.

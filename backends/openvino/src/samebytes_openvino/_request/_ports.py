@@ -90,7 +90,7 @@ def find_port(ports: Sequence[Port], key: Any) -> Port:
 
     Raises:
         UnknownNameError: there is none; the message suggests the nearest names.
-        UnsupportedObjectError: `key` is nothing of the above.
+        UnsupportedObjectError: `key` is none of these.
     """
     if type(key) is int and 0 <= key < len(ports):  # the most frequent case
         return ports[key]
@@ -130,8 +130,7 @@ def find_named_port(ports: Sequence[Port], key: Any, verb: str) -> Port:
 
     Raises:
         UnknownNameError: there is none.
-        UnsupportedObjectError: `key` is an index, which could be that of either, or nothing of the
-            above.
+        UnsupportedObjectError: `key` is an index, which could be that of either, or none of these.
     """
     if as_index(key) is not None:
         raise UnsupportedObjectError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""InferQueue: requests of one model, of which an idle one takes the next inference."""
+"""InferQueue: requests of one model; an idle one takes the next inference."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["InferQueue"]
 
 _LOOK = 0.05
-"""Seconds between two looks for requests that failed, of which OpenVINO does not call back."""
+"""Seconds between two checks for failed requests, for which OpenVINO does not call back."""
 
 
 def _ended(alive: ref[InferQueue], number: int) -> None:
-    """The end of an inference that was started on the request itself."""
+    """Act on the end of an inference that was started on the request itself."""
     queue = alive()
     if queue is not None:
         queue._ended(number)
@@ -76,7 +76,7 @@ class InferQueue:
         self._errors: list[Exception] = []
         self._closed = False
         self._lock = Lock()
-        # Something for a thread that waits, when a request may be idle. Not a Condition: an
+        # It gets an item when a request may be idle, for one waiting thread. Not a Condition: an
         # exception of a signal handler inside its wait() leaves the lock released.
         self._news: SimpleQueue[None] = SimpleQueue()
         self._idle = deque(range(count))
@@ -112,10 +112,11 @@ class InferQueue:
             raise
 
     def set_callback(self, callback: Callable[[InferRequest, Any], object] | None) -> None:
-        """Have `callback(request, userdata)` called at the end of each inference that ended well.
+        """Let `callback(request, userdata)` be called at the end of each inference that succeeds.
 
-        What it can do, and what becomes of its errors, is as for `InferRequest.set_callback`. A
-        request that it starts again is not idle. After it the outputs may be overwritten.
+        What it can do, and what becomes of its errors, is the same as for
+        `InferRequest.set_callback`. A request that it starts again is not idle. After the callback
+        the outputs may be overwritten.
 
         Args:
             callback: `callback(request, userdata)`; None takes it away.
@@ -138,8 +139,8 @@ class InferQueue:
 
         Raises:
             BusyError: this is a callback.
-            RuntimeError: what the first inference failed with, OpenVINO's, since the last call;
-                those of others are in its `__notes__`. All have ended then, too.
+            RuntimeError: OpenVINO's, of the first inference that failed since the last call; the
+                others are in its `__notes__`. All have ended by then.
         """
         if CALLBACKS.depth:
             raise BusyError("wait_all() inside a callback would wait for this callback")
@@ -159,9 +160,9 @@ class InferQueue:
     def close(self) -> None:
         """Wait for what is running and for its callbacks, and release everything that was set.
 
-        Nothing is started any more but by callbacks that start their own request again, which are
-        waited for too. Inside a callback it waits for inferences alone, and their callbacks are not
-        called. Errors are dropped.
+        From then on only a callback can start its own request again, which is waited for too.
+        Inside a callback, close() waits for inferences alone, and their callbacks are not called.
+        Errors are dropped.
         """
         self._closed = True
         self._tell()
@@ -221,7 +222,7 @@ class InferQueue:
                 self._news.get(timeout=_LOOK)
 
     def _tell(self) -> None:
-        """Wake one thread that waits. If there is something for others too, it wakes the next."""
+        """Wake one waiting thread, which wakes the next if there is something for that one too."""
         if self._news.empty():
             self._news.put(None)
 
@@ -248,10 +249,10 @@ class InferQueue:
                 self._give_back(number)
 
     def _find_free(self) -> None:
-        """Make requests idle again of which nobody calls back.
+        """Make those requests idle again for which no callback comes.
 
-        Their inference failed or was cancelled, or an exception, which a signal handler may raise
-        before any instruction, came before it began.
+        Their inference failed or was cancelled; or it never began, because of an exception, which a
+        signal handler may raise before any instruction.
         """
         for number, request in enumerate(self._requests):
             turn = self._turns[number]

@@ -32,10 +32,10 @@ class InferRequest(Storage.Uncopied):
     OpenVINO's own request keeps no tensor alive: when the tensor that was set is dropped, the
     next inference reads freed memory. This one holds what was set until it is replaced.
 
-    Inputs must be dense, or be copied. The CPU plugin copies an input with padded rows by itself,
-    to where the input of the inference before lay, even if that was the user's own memory
+    Inputs must be dense, or be copied. The CPU plugin itself copies an input with padded rows, to
+    where the input of the previous inference lay, even if that was the user's own memory
     (Graph::PushInputData in the plugin's sources); the GPU plugin reads it as if it were dense. So
-    padded inputs need copy=True; then the copy is made, and counted, here, when the tensor is set.
+    padded inputs need copy=True; the copy is then made, and counted, here, when the tensor is set.
 
     On a GPU or NPU tensors are mapped to the context that the model was compiled on, wherever
     that takes no copy. What the plugin would copy silently needs copy=True too: ordinary
@@ -51,10 +51,10 @@ class InferRequest(Storage.Uncopied):
     One request is used by one thread at a time. Dropping it waits for a running inference.
 
     Args:
-        model: what `compile_model` gave; or an openvino.CompiledModel, which is taken to be
-            compiled by the name of its device, since OpenVINO does not report its context; of both
-            a new request is made. Or an idle openvino.InferRequest of either. What was set on that
-            one before is not held.
+        model: what `compile_model` returned, or an openvino.CompiledModel, which is assumed to be
+            compiled by the name of its device, since OpenVINO does not report its context: a new
+            request is made. Or an idle openvino.InferRequest of either: what was set on it before
+            is not held.
 
     Attributes:
         input_ports, output_ports: name, index, element and shape of each, in the model's order.
@@ -83,8 +83,8 @@ class InferRequest(Storage.Uncopied):
     def native(self) -> Any:
         """The openvino.InferRequest. It does not hold what is set on it directly.
 
-        Whoever has it may run it unnoticed. So from then on a tensor of a GPU that is replaced on
-        this request counts as used until the next inference has started.
+        Its holder may run it unnoticed. So from then on, a tensor of a GPU that is replaced on this
+        request counts as used until the next inference has started.
 
         Raises:
             ClosedError: the request was closed.
@@ -99,9 +99,9 @@ class InferRequest(Storage.Uncopied):
             port: a name, or a port object of the model.
             tensor: a Tensor of any memory type, an openvino.Tensor, an openvino.RemoteTensor, or
                 an array. Inputs are mapped with access "r", outputs with "w".
-            copy: allow a copy where it cannot be used in place. That of an input is made now: what
-                is written to the tensor later is not seen. Outputs, on a GPU or NPU, and element
-                types that a GPU lacks, are copied by the plugin at each inference.
+            copy: allow a copy if it cannot be used in place. An input is copied now: later writes
+                to the tensor are not seen. Outputs on a GPU or NPU, and element types that a GPU
+                lacks, are copied by the plugin at each inference.
 
         Raises:
             UnknownNameError: no such port.
@@ -176,7 +176,7 @@ class InferRequest(Storage.Uncopied):
             copy: as in `set_tensor`.
 
         Raises:
-            LayoutError: as many planes as inputs are needed.
+            LayoutError: the numbers of planes and inputs differ.
         """
         ports: Sequence[Port] = self.input_ports
         if inputs is not None:
@@ -328,19 +328,18 @@ class InferRequest(Storage.Uncopied):
         return self._inference.wait(timeout)
 
     def set_callback(self, callback: Callable[[Any], object] | None, userdata: Any = None) -> None:
-        """Have a function called at the end of each inference that `start_async()` starts.
+        """Let a function be called at the end of each inference that `start_async()` starts.
 
-        It is called as `callback(userdata)` in a thread of OpenVINO's when the inference has ended
-        well; of one that failed, `wait()` raises the error. Inside of it the outputs can be
-        read, inputs and outputs can be set, and `start_async()` starts the next inference. What
-        waits there would wait for this very callback: wait() and infer() raise BusyError. One
-        callback of a request runs at a time, and wait() in other threads returns when it has
-        returned.
+        It is called as `callback(userdata)` in a thread of OpenVINO's when the inference has
+        succeeded; if it failed, `wait()` raises the error. In the callback, outputs can be read,
+        inputs and outputs can be set, and `start_async()` starts the next inference. A wait there
+        would be for the callback itself, so wait() and infer() raise BusyError. One callback of a
+        request runs at a time, and wait() in other threads returns when it has returned.
 
         An error that the callback raises goes to `sys.unraisablehook`, and the request stays
         usable.
-        Until the callback has returned, the request and what was set on it stay alive, whoever else
-        drops them.
+        Until the callback has returned, the request and what was set on it stay alive, even if
+        everybody else drops them.
 
         Args:
             callback: the function, or None for no more calls. It takes the place of one that was
@@ -358,7 +357,7 @@ class InferRequest(Storage.Uncopied):
         self._inference.call(callback, userdata)
 
     def on_end(self, function: Callable[[], None]) -> None:
-        """Have a function called at the end of each inference, after the callback.
+        """Let a function be called at the end of each inference, after the callback.
 
         For `InferQueue`. It stays when the callback changes.
 
