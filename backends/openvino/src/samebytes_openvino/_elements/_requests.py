@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models that openvino.infer compiles, and their requests: shared by threads, or of one thread.
+"""The models that openvino.infer compiles, and their requests, shared by threads or for one thread.
 
-One model is for images and one for tensors; each is compiled at the first frame.
+One model is for images and one for tensors; each is compiled at its first frame.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Runners:
 
     Args:
         make: makes another one for a frame. It is called by one thread at a time.
-        most: how many there are at most; None for as many as there are threads.
+        most: the most that are made; None for as many as there are threads.
     """
 
     def __init__(self, make: Callable[[Frame[Any]], Request], most: int | None) -> None:
@@ -63,7 +63,7 @@ class Runners:
             self.put_back(request)
 
     def take(self, frame: Frame[Any]) -> Request:
-        """A request that nobody else uses until it is put back: `one`, where `with` costs."""
+        """A request that nobody else uses until it is put back: `one` without a `with` block."""
         try:
             return self._idle.get_nowait()
         except Empty:
@@ -73,7 +73,7 @@ class Runners:
                 request = self._make(frame)
                 self._made += 1
                 return request
-        return self._idle.get()  # whoever has one puts it back, whatever happens
+        return self._idle.get()  # one comes: requests are put back whatever happens
 
     def put_back(self, request: Request) -> None:
         """Let others use a request that `take` gave."""
@@ -89,7 +89,7 @@ class Runners:
 
 
 def bound(request: Request, frames: Sequence[Frame[Any]], *, copy: bool) -> InferRequest:
-    """The request under `request`, with the frames of a batch bound to it, in its first inputs."""
+    """Bind the frames of a batch to the first inputs of a request; return its InferRequest."""
     if isinstance(request, ImageRequest):
         request.set_frames(frames, copy=copy)
         return request.request
@@ -110,16 +110,17 @@ def bound(request: Request, frames: Sequence[Frame[Any]], *, copy: bool) -> Infe
 
 
 def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dict[str, Tensor]]:
-    """Give the request memory of its own for this inference, so that its outputs outlive the next.
+    """Give a request new memory for this inference, so that its outputs outlive the next one.
 
-    The CPU reads it in place, on a GPU too: that is USM of the host, as of a request's own outputs.
+    The CPU reads it in place, even for a GPU: there it is USM of the host, like a request's own
+    outputs.
 
     Args:
-        context: of the device; None for the CPU.
+        context: that of the device; None for the CPU.
         count: how many frames the batch has.
 
     Returns:
-        Of each frame, the tensors by the names of the outputs.
+        For each frame, the tensors by the names of the outputs.
 
     Raises:
         LayoutError: an output has no fixed shape.
@@ -148,10 +149,10 @@ _OBEYED = ("color_range", "color_matrix", "rotation", "mirrored")
 
 @dataclass(slots=True)
 class Batch:
-    """A batch whose inference was started. It holds the frames, and the request their memory.
+    """A batch whose inference was started. It holds the frames, and the request holds their memory.
 
     Attributes:
-        results: of each frame, its own outputs; None where those of the request are read.
+        results: for each frame, its own outputs; None if those of the request are read.
     """
 
     frames: list[Frame[Any]]
@@ -164,10 +165,10 @@ class Batches:
     """The inferences of one thread.
 
     A batch is started when it is full, when a frame of another layout or meaning comes, and when a
-    stream ends. Its frames go on when its inference has ended and those of all batches before it.
+    stream ends. Its frames go on when its inference and those of all earlier batches have ended.
 
     Args:
-        make: makes a request for frames like one.
+        make: makes a request for frames like a given one.
         begin: binds frames to a request and starts it.
         finish: reads the results of a batch into its frames.
         requests: how many run at a time, at most.
@@ -191,7 +192,7 @@ class Batches:
         self._under_way: deque[Batch] = deque()
         self._idle: dict[bool, list[Request]] = {True: [], False: []}
         self._made = 0
-        # Of an inference that has ended: whoever takes them may stop in the middle.
+        # Frames of an inference that has ended: a caller may stop taking them in the middle.
         self._giving: deque[Frame[Any]] = deque()
 
     def __len__(self) -> int:
@@ -200,7 +201,7 @@ class Batches:
         return len(self._filling) + under_way + len(self._giving)
 
     def put(self, frame: Frame[Any]) -> Iterator[Frame[Any]]:
-        """Take a frame; gives those whose inferences have ended."""
+        """Take a frame, and give those whose inferences have ended."""
         first = self._filling[0] if self._filling else frame
         other = first.context is not frame.context or first.meta.info != frame.meta.info
         other = other or (self._batch > 1 and _seen_as(first) != _seen_as(frame))
@@ -277,7 +278,7 @@ class Batches:
 
 
 def _seen_as(frame: Frame[Any]) -> tuple[Any, ...]:
-    """The metadata that image models obey: frames that differ in them need separate models."""
+    """The metadata that image models follow: frames that differ in them need separate models."""
     return tuple(frame.metadata.get(key) for key in _OBEYED)
 
 
@@ -286,10 +287,10 @@ def _is_image(frame: Frame[Any]) -> bool:
 
 
 def failed(element: Transform, frame: Frame[Any], what: str) -> ElementError:
-    """The error of a frame that is not the one that has just come.
+    """The error about a frame other than the one that has just come.
 
     Args:
-        element: in which it happened.
+        element: the element in which it happened.
         what: what happened.
     """
     return ElementError(
@@ -299,7 +300,7 @@ def failed(element: Transform, frame: Frame[Any], what: str) -> ElementError:
 
 
 def _stream_of(frame: Frame[Any]) -> int | None:
-    """The number of a frame's stream, where it says so."""
+    """The number of a frame's stream, if it has one."""
     try:
         source = find(frame, SourceIdentifier)
     except MetadataError:
@@ -318,7 +319,7 @@ class Models:
         element: the openvino.infer; its parameters say how.
         read: its openvino.Model, or an openvino.CompiledModel.
         node: the memory type of its device; "" for the CPU, and for several devices.
-        results: gets what the model says of its outputs.
+        results: gets the way in which the model's outputs are read.
 
     Attributes:
         images: the model of images, or of their regions; None before the first one.
@@ -357,10 +358,10 @@ class Models:
         self._results.reading = reading
 
     def check_batch(self, of_tensors: bool) -> None:
-        """See whether the model can have the element's batch.
+        """Check that the model can have the element's batch.
 
         Args:
-            of_tensors: of frames of tensors; for images the model is reshaped to one frame first.
+            of_tensors: the frames are tensors; for images the model is first reshaped to one frame.
 
         Raises:
             ParameterError: it cannot.
@@ -399,7 +400,7 @@ class Models:
         return self.images.create_infer_request()
 
     def outputs_for(self, request: InferRequest) -> list[dict[str, Tensor]]:
-        """Memory for results that outlive the next inference, of each frame."""
+        """Memory for results that outlive the next inference, for each frame."""
         compiled = self._tensors if self.images is None else self.images.compiled
         context = compiled.context if isinstance(compiled, CompiledModel) else None
         return new_outputs(request, context, self._element.batch)
@@ -445,7 +446,7 @@ class Models:
         return {name: value for name, value in options.items() if value is not None}
 
     def _place(self, near: Context) -> RemoteContext | str:
-        """On what to compile: the context on which the pipeline has settled, or a name."""
+        """The device to compile for: the context on which the pipeline has settled, or a name."""
         return self._context_near(near) if self._node else str(self._element.device)
 
     def _context_near(self, near: Context) -> RemoteContext:
@@ -455,9 +456,9 @@ class Models:
 
 
 def _check_labels(element: Any, reading: Reading) -> None:
-    """See whether there is a label for each class, where the outputs show how many there are.
+    """Check that there is a label for each class, if the outputs show how many there are.
 
-    With one too few or too many, nothing says which label is that of which class.
+    With a label too few or too many, nothing shows which label belongs to which class.
 
     Raises:
         ParameterError: there is another number of labels.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results: what comes of an inference, added to the frame or to the region that the model saw.
+"""Results of an inference, added to the frame or to the region that the model saw.
 
-The user's postprocess(frame, outputs) is checked here, and what it returned.
+The user's postprocess(frame, outputs) and what it returns are checked here.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Results:
     """The way in which results are added.
 
     Attributes:
-        model_name: of the model, for typed entries.
+        model_name: the name of the model, for typed entries.
         postprocess: the user's function, or None.
-        key: of tensors in the metadata of a frame.
+        key: the key of tensors in the metadata of a frame.
         entries: whether there are typed entries for all outputs.
         upright: whether the model saw the picture upright.
         attribute: what a classification of a region is about.
-        reading: of the model, when it is known.
+        reading: the way in which the model's outputs are read, once it is known.
     """
 
     model_name: str
@@ -129,7 +129,7 @@ class Results:
 
 
 def _of_parent(frame: Frame[Any], parent: Region, found: Iterable[Region]) -> None:
-    """Let regions say in which one they were found, which gets a number if it has none."""
+    """Note on regions in which one they were found; that one gets a number if it has none."""
     for region in found:
         if parent.metadata.get("id") is None:
             numbers = [r.metadata.get("id") for r in frame.regions]
@@ -142,10 +142,10 @@ _OF_REGIONS = ("frame", "outputs", "region")
 
 
 def check_signature(element: str, function: Callable[..., Any], of_regions: bool = False) -> None:
-    """See whether a function can be called with a frame and the outputs.
+    """Check that a function can be called with a frame and the outputs.
 
     Args:
-        element: whose parameter it is, for the error.
+        element: the element whose parameter it is, for the error.
         function: what is called for each frame.
         of_regions: it is called for each region, with that too.
 
@@ -194,7 +194,7 @@ def as_stored(regions: Iterable[Region], frame: Frame[Any]) -> list[Region]:
     """Regions of the upright picture of a frame, as regions of the frame.
 
     Raises:
-        LayoutError: the metadata of the frame say what cannot be.
+        LayoutError: the metadata of the frame are invalid.
     """
     transform, (width, height) = upright_transform(frame), upright_size(frame)
     mapped = []

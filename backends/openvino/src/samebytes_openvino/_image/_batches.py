@@ -5,12 +5,12 @@ Frames lie apart in memory, and OpenVINO copies tensors to make a batch of them.
 inputs of its own, which are joined behind the preparation, and the outputs are split again. So
 planes are read where they lie, and the results of each frame are tensors of their own.
 
-A model that is compiled for the size of its pictures would be compiled for nearly every part of a
-frame. So one is compiled for the planes of the whole frame, which it reads where they lie, and gets
-tables with each inference, in which the places of the parts are: of which rows and columns each is
-made. There are two of each for a row or column of the model's image, and a weight for the second
-one, as bilinear resizing has it. No part is cut out before, so none needs to begin between samples
-of chroma.
+A model that is compiled for the size of its pictures would have to be compiled for nearly every
+part of a frame. So one is compiled for the planes of the whole frame, which it reads where they
+lie. With each inference it gets tables of the rows and columns of which each part is made: for each
+row or column of the model's image, two of the frame, and a weight for the second one, as in
+bilinear resizing. No part is cut out beforehand, so it can begin anywhere, even between samples of
+chroma.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def identity(model: Any) -> Any:
-    """A model that gives what it is given, with the inputs of `model` for one frame.
+    """A model that returns its inputs, which are those of `model` for one frame.
 
     Raises:
         LayoutError: an input has no dimensions, or its first one is not that of a batch.
@@ -71,7 +71,8 @@ def joined(model: Any, count: int, prepare: Any) -> Any:
     """A new model of `count` frames.
 
     Args:
-        model: of which the first dimension of each input is that of the batch. It is not changed.
+        model: one in which the first dimension of each input is that of the batch. It is not
+            changed.
         prepare: makes the inputs of `model`, in their order, out of those of one frame. The inputs
             of the new model are those of each frame, one frame after another, named "0/image".
 
@@ -123,17 +124,18 @@ def names_of(ports: Sequence[Any]) -> list[str]:
 
 
 def check_batch(model: Any, count: int) -> None:
-    """See whether a model can run `count` frames at once, as far as its shapes say so.
+    """Check that a model can run `count` frames at once, as far as its shapes show.
 
     Args:
-        model: of which the first dimension of each input is that of the batch. It is not changed.
+        model: one in which the first dimension of each input is that of the batch. It is not
+            changed.
 
     Raises:
         LayoutError: it cannot have such a batch, has a state, or an output cannot be split.
     """
     for number, port in enumerate(batched(model, count).outputs):
         shape = port.partial_shape
-        # What is still open depends on the size of the images, which the first frame shows.
+        # What is not known yet depends on the size of the images, which the first frame shows.
         if shape.rank.is_static and (not len(shape) or shape[0].is_static):
             _check_split(port, _name(model.outputs[number], number), count)
 
@@ -149,7 +151,7 @@ def batched(model: Any, count: int) -> Any:
     model = model.clone()
     try:
         model.reshape({n: _of(port, count) for n, port in enumerate(model.inputs)})
-        # What a reshape leaves open becomes known here, and errors of operations come up.
+        # Here, what a reshape left unknown becomes known, and errors of operations appear.
         model.validate_nodes_and_infer_types()
     except RuntimeError as error:
         reason = last_line(error)
@@ -286,12 +288,12 @@ def build_parts(model: Any, source: Source, target: Target, parts: Parts) -> Bui
 
 
 def fill(tables: Mapping[str, Array], parts: Sequence[Shown]) -> None:
-    """Write of which pixels the parts are made.
+    """Write into tables of which pixels the parts are made.
 
     Args:
         tables: the inputs that `Built.tables` names, by these names.
-        parts: one for each item of the batch. Where there are fewer, the others are of any pixels
-            that were written before, or of the first one.
+        parts: one for each item of the batch. If there are fewer, the other items show whatever was
+            written before, or the first pixel.
     """
     places: dict[str, list[_Along]] = {"columns": [], "rows": []}
     for part in parts:
@@ -310,8 +312,9 @@ class _Along(NamedTuple):
     """The columns, or rows, of a part.
 
     Attributes:
-        pixels: the two of the frame for each of the model's image: all first ones, then all others.
-        weight: of the latter, 0 to 1.
+        pixels: the two of the frame for each of the model's image: all first ones, then all second
+            ones.
+        weight: the weight of the second one, 0 to 1.
         inside: 1 where the part is shown, 0 beside it.
     """
 
@@ -427,7 +430,7 @@ class _Pixels:
         rows = self._tables.pixels("rows", component.y_shift)
         columns = self._tables.pixels("columns", component.x_shift)
         begin = self._firsts[plane] + component.offset + byte
-        # Whole numbers all the way: half precision would know no place beyond 2048.
+        # Integers all the way: half precision cannot express every place beyond 2048.
         row = ops.multiply(rows, ops.constant(np.int32(self._pitches[plane])))
         column = ops.multiply(columns, ops.constant(np.int32(component.step)))
         places = ops.add(row, ops.add(column, ops.constant(np.int32(begin))))
@@ -436,7 +439,7 @@ class _Pixels:
 
 
 def _between_four(node: Any, tables: _Tables) -> Any:
-    """[count, 1, rows, columns] between four pixels each."""
+    """A node [count, 1, rows, columns], each pixel of which lies between four."""
     for axis, number in (("columns", 2), ("rows", 1)):
         halves = ops.split(node, ops.constant(np.int32(number)), 2)
         first, second = halves.output(0), halves.output(1)
@@ -446,7 +449,7 @@ def _between_four(node: Any, tables: _Tables) -> Any:
 
 
 def _padded(node: Any, tables: _Tables, pad: tuple[float, ...]) -> Any:
-    """With the colour where no part is shown."""
+    """The node with the colour where no part is shown."""
     inside = ops.multiply(tables.inside("columns"), tables.inside("rows"))
     inside = ops.unsqueeze(inside, ops.constant(np.int32(1)))
     colour = ops.constant(np.array(pad, np.float32).reshape(1, 3, 1, 1))

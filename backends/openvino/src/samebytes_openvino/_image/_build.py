@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model of an image, built into one that takes a frame's planes.
 
-FFmpeg begins each row of a plane at a multiple of 32 or 64 bytes; where the width does not fit,
-bytes that belong to no pixel lie between the rows. OpenVINO's CPU plugin copies such an input
-before it runs, the GPU plugin reads the padding as pixels, the NPU plugin refuses it. So the model
-is made to take whole rows, padding and all, and to leave the padding away itself: then it reads
-the decoder's bytes where they lie, for every width.
+FFmpeg begins each row of a plane at a multiple of 32 or 64 bytes; if the width does not fit, bytes
+that belong to no pixel lie between the rows. OpenVINO's CPU plugin copies such an input before it
+runs, the GPU plugin reads the padding as pixels, the NPU plugin refuses it. So the model is made to
+take whole rows, padding included, and to leave the padding out itself: then it reads the decoder's
+bytes where they lie, for every width.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _COLUMNS = 2
 Memory = Literal["", "GPU_BUFFER", "GPU_SURFACE"]
 
 # Measured with images of 300x300, 416x234 and 640x640 pixels and frames of 0.3 to 5 times as many
-# (CPU time, one thread): both ways take equally long at 2.5 to 3 times as many pixels, and for the
-# frames that are large at 1.8.
+# (CPU time, one thread): both ways take equally long at 2.5 to 3 times as many pixels, and at 1.8
+# times for large frames.
 _FEW, _FEW_OF_A_LARGE_FRAME = 2.6, 1.8
 _LARGE = 500_000
 
@@ -88,8 +88,8 @@ class Source(NamedTuple):
     def port_shapes(self) -> list[list[int]]:
         """The shape of the model's input for each plane: [1, rows, columns, bytes of a pixel].
 
-        Columns are those of a whole row, padding and all; single bytes where that is not a number
-        of pixels.
+        Columns are those of a whole row, padding included; they are single bytes if that is not a
+        whole number of pixels.
         """
         shapes = []
         for layout, pitch in zip(self.info.plane_layouts(), self.pitches, strict=True):
@@ -124,9 +124,9 @@ class Built(NamedTuple):
     """A model that takes planes.
 
     Attributes:
-        names: of its inputs, in the order of the planes.
-        gathers: it converts the pixels that it needs, not all of them.
-        tables: of its inputs that say of which pixels parts are made: see `build_parts`.
+        names: those of its inputs, in the order of the planes.
+        gathers: whether it converts only the pixels that it needs.
+        tables: the names of the inputs for tables of the pixels of parts: see `build_parts`.
     """
 
     model: Any
@@ -140,7 +140,7 @@ def build(model: Any, source: Source, target: Target, on_cpu: bool) -> Built:
 
     Args:
         model: with one image input of a fixed shape. It is not changed.
-        on_cpu: it is for OpenVINO's CPU plugin. Others have their own operations for colour.
+        on_cpu: whether it is for OpenVINO's CPU plugin. Others have their own colour operations.
 
     Raises:
         UnknownNameError: the format cannot be converted.
@@ -177,10 +177,10 @@ def is_surface(source: Source) -> bool:
 
 
 def gathering_is_faster(source: tuple[int, int], target: tuple[int, int]) -> bool:
-    """True if the CPU plugin is faster at converting the needed pixels alone than all of them.
+    """True if the CPU plugin is faster when it converts the needed pixels alone.
 
-    Four pixels are gathered, one by one, for each pixel of the result. Converting pixels in their
-    order costs less, as long as the frame has few more than the result, and fits in the caches.
+    Four pixels are gathered, one by one, for each pixel of the result. Converting all pixels in
+    order costs less as long as the frame has few more than the result, and fits into the caches.
 
     Args:
         source, target: (width, height) of the frame, and of the model's image.

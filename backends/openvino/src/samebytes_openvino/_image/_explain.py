@@ -34,7 +34,7 @@ def explanation(
 
     Args:
         device: the name of the device.
-        frame_size: (width, height) of the frames, where it is known and not the plan's.
+        frame_size: (width, height) of the frames, if it is known and differs from the plan's.
         resizes: whether a function that the user passed resizes the planes.
         rule: how pictures are brought to the model's shape.
     """

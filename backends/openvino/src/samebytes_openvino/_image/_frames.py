@@ -30,13 +30,13 @@ __all__ = ["Meaning", "Pitches", "Seen", "image_of", "in_cpu_memory", "in_device
 
 Array = np.ndarray[Any, Any]
 Pitches = tuple[tuple[int, int], ...]
-"""Of each plane, the bytes of a row, and the byte at which its first pixel begins."""
+"""For each plane, the bytes of a row, and the byte at which its first pixel begins."""
 
 
 class Meaning(NamedTuple):
-    """The meaning of YUV values, and whether pictures are turned as frames say.
+    """The meaning of YUV values, and whether pictures are turned upright.
 
-    A matrix or range of None stands for the one that a frame states itself.
+    A matrix or range of None stands for the one in the metadata of each frame.
     """
 
     matrix: str | None
@@ -44,7 +44,7 @@ class Meaning(NamedTuple):
     upright: bool = False
 
     def said(self, frame: Frame) -> tuple[str | None, str | None]:
-        """(range, matrix) that a frame states, which is not asked where both are known.
+        """(range, matrix) in the metadata of a frame, which are not read if both are known.
 
         Raises:
             UnknownNameError: its metadata have no such names.
@@ -80,7 +80,7 @@ class Meaning(NamedTuple):
         """The turn that makes the picture of a frame upright, if that is wanted; else none.
 
         Raises:
-            LayoutError: the metadata of the frame say what cannot be.
+            LayoutError: the metadata of the frame are invalid.
         """
         return turn_of(frame) if self.upright else AS_IT_LIES
 
@@ -93,9 +93,9 @@ class Seen:
         given: the user's frame.
         frame: where its planes can be read: in memory of the CPU, or of the model's device.
         known: what is known of all frames like it.
-        rows: each plane's whole rows, dense arrays of any shape; None where they cannot be had, or
-            where the frame is in the memory of a device.
-        why: reasons for which the frame as it lies cannot be used.
+        rows: each plane's whole rows, dense arrays of any shape; None if they cannot be had, or if
+            the frame is in the memory of a device.
+        why: the reasons why the frame cannot be used where it lies.
     """
 
     given: Frame

@@ -85,7 +85,7 @@ STRETCHED = Placing()
 def placing(
     rule: Rule, target: tuple[int, int], size: tuple[int, int], turn: Turn, format_: ImageFormat
 ) -> Placing:
-    """The placing of a frame's picture in the model's image.
+    """The place of a frame's picture in the model's image.
 
     Args:
         target: (width, height) of the model's image.
@@ -99,7 +99,7 @@ def placing(
     width, height = target
     if rule.fit == "letterbox":
         scale = min(width / across, height / down)
-        # As everybody rounds: Ultralytics' boxes are these to the pixel.
+        # Rounded in the usual way: Ultralytics has the same boxes, to the pixel.
         inner = max(1, round(across * scale)), max(1, round(down * scale))
         if inner == target:
             return STRETCHED
@@ -226,7 +226,7 @@ def turn_of(frame: Frame) -> Turn:
     """The turn that makes the picture of a frame upright.
 
     Raises:
-        LayoutError: its metadata say what cannot be.
+        LayoutError: its metadata are invalid.
     """
     entries = frame.metadata
     return formats.rotation_of(entries) or 0, bool(formats.mirrored_of(entries))
@@ -272,6 +272,6 @@ def turning(model: Any, target: Target, turn: Turn) -> tuple[Any, Target]:
 
 
 def _reversed(node: Any, axis: int) -> Any:
-    # Plugins have gathers; not all have slices that go backwards.
+    # All plugins have gathers, but not all have slices that go backwards.
     numbers = np.arange(list(node.output(0).shape)[axis])[::-1].astype(np.int32)
     return ops.gather(node, ops.constant(numbers), ops.constant(np.int32(axis)))

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The components of a pixel in the rows of their planes, and the image made from them.
 
-Y, U and V become R, G and B by operations of OpenVINO. Converting colour at full size, and resizing
-then, computes pixels that nobody looks at: bilinear resizing reads four pixels of the source for
-each of the result, however large the source is. So these four are gathered from the planes, as
-bytes: their rows first, which lie dense, then their columns; chroma at half the index. Then colour
-is converted, cut to 0 to 255 as it would be at full size, and weighed. The result is that of
-converting first, except that a picture of bytes would be rounded in between, by half of one at
-most. It is faster where the source has several times as many pixels as the result:
-`gathering_is_faster` says from where on.
+Operations of OpenVINO turn Y, U and V into R, G and B. Converting colour at full size, and then
+resizing, computes pixels that nobody looks at: bilinear resizing reads four pixels of the source
+for each one of the result, however large the source is. So these four are gathered from the planes,
+as bytes: first their rows, which are dense, then their columns; chroma at half the index. Then
+colour is converted, clipped to 0 to 255 as at full size, and weighted. The result is the same as
+when converting first, except that a picture of bytes would be rounded in between, by at most half a
+step. It is faster if the source has several times as many pixels as the result; the limit is in
+`gathering_is_faster`.
 
-Where nothing is resized, the three channels are one operation, which multiplies by the factors of
-all. Else each channel is computed by itself. Where two of them share an operation, OpenVINO's CPU
-plugin writes its result to memory, as float32, and reads it again for each, which takes longer than
-to do it twice. It also merges operations that are equal, so the nodes of each channel have a shape
-of their own: one dimension of 1 more than those of the channel before.
+If nothing is resized, the three channels are one operation, which multiplies by the factors of all
+three. Otherwise each channel is computed by itself. If two of them shared an operation, OpenVINO's
+CPU plugin would write its result to memory, as float32, and read it again for each, which takes
+longer than computing it twice. The plugin also merges equal operations, so the nodes of each
+channel have a shape of their own: one dimension of 1 more than those of the channel before.
 """
 
 from __future__ import annotations
@@ -114,10 +114,10 @@ def conversion(matrix: str, range_: str) -> Conversion:
 
 
 def corrected(node: Any, matrix: str, color: str) -> Any:
-    """RGB of another matrix, from what OpenVINO's conversion of limited range by BT.601 made of it.
+    """RGB by another matrix, from the result of OpenVINO's conversion by BT.601 in limited range.
 
-    Both conversions are linear, so that a matrix leads from one to the other, exactly but for
-    what the first has clipped: colours that BT.601 makes of the frame outside of 0 to 255.
+    Both conversions are linear, so a matrix leads from one to the other. It is exact except for
+    what the first one has clipped: colours that are outside of 0 to 255 by BT.601.
 
     Args:
         node: [..., 3], the channels in the order of `color`.
@@ -152,8 +152,8 @@ def channel(letter: str, component: Callable[[str], Any], how: Conversion | None
 
     Args:
         letter: "r", "g" or "b"; "y" for gray.
-        component: makes the float32 node of a component; it is asked for those that are needed.
-        how: None where nothing is converted: RGB, and gray of full range.
+        component: makes the float32 node of a component; it is called for those that are needed.
+        how: None if nothing is converted: RGB, and gray of full range.
     """
     if how is None:
         return component(letter)
@@ -194,7 +194,7 @@ class Component(NamedTuple):
     Attributes:
         plane: number of the plane.
         nbytes: 1 or 2, the low one first.
-        scale: what the stored number is multiplied by to be one of 0 to 255.
+        scale: the factor from the stored number to one from 0 to 255.
     """
 
     plane: int
@@ -252,7 +252,7 @@ def components_of(format_: ImageFormat) -> dict[str, Component]:
     ):
         size = plane.itemsize
         for letter in dict.fromkeys(letters):
-            # A letter that a pair of pixels has once belongs to both.
+            # A letter that occurs once in a pair of pixels belongs to both.
             shared = plane.x_multiple // letters.count(letter)
             found[letter] = Component(
                 number,
@@ -268,7 +268,7 @@ def components_of(format_: ImageFormat) -> dict[str, Component]:
 
 @lru_cache(maxsize=64)
 def without_subsampling(format_: ImageFormat) -> ImageFormat:
-    """The same format with chroma for each pixel; itself where it is so already."""
+    """The same format with chroma for each pixel; the format itself if it has that already."""
     planes = tuple(replace(plane, x_shift=0, y_shift=0) for plane in format_.planes)
     return (
         format_
@@ -294,11 +294,11 @@ Array = np.ndarray[Any, Any]
 
 
 class _Axis(NamedTuple):
-    """For each row or column of the result, which two of the source it lies between.
+    """The two rows or columns of the source between which each one of the result lies.
 
     Attributes:
-        before, after: their numbers; `after` is None where source and result have one size.
-        weight: of the latter, 0 to 1.
+        before, after: their numbers; `after` is None if source and result have the same size.
+        weight: the weight of `after`, 0 to 1.
     """
 
     before: Array
@@ -318,12 +318,12 @@ def picture(
     """A float32 node of shape [3, height, width], or [1, 3, ...], with numbers from 0 to 255.
 
     Args:
-        rows: for each plane a uint8 node of shape [rows, bytes of a row], padding and all.
+        rows: for each plane a uint8 node of shape [rows, bytes of a row], padding included.
         components: see `components_of`.
         firsts: for each plane the byte of its rows at which its first pixel begins.
         part: x, y, width and height of what is seen of the frame.
         target: (width, height) of the result.
-        how: the colour conversion, None where there is none.
+        how: the colour conversion, or None.
         color: "RGB" or "BGR".
     """
     across, down = (_axis(part[n], part[n + 2], target[n]) for n in (0, 1))
@@ -359,7 +359,7 @@ def picture(
 
 
 class _Lines:
-    """The rows that the result needs of each plane, and their columns, each gathered once."""
+    """The rows of each plane that the result needs, and their columns, each gathered once."""
 
     def __init__(self, planes: Sequence[Any], wanted: Array) -> None:
         self._planes = planes

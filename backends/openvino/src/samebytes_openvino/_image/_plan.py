@@ -24,7 +24,7 @@ __all__ = ["Known", "Plan", "Plans", "kind_of"]
 
 # A stream has one layout. Eight are enough for a model that serves several.
 _KEPT = 8
-# Plans serve frames that differ in what the model does not see, such as padding that is cut off.
+# Frames that differ in what the model does not see, such as padding, share a plan.
 _MOST_KNOWN = 64
 
 
@@ -33,9 +33,9 @@ class Plan:
     """A compiled model for frames of one layout.
 
     Attributes:
-        names: of its inputs, in the order of the planes; of a batch, of one frame after another.
+        names: those of its inputs, in the order of the planes; in a batch, one frame after another.
         gathers, tables: see `Built`.
-        used: grows with each use, over all plans.
+        used: the number of its last use, counted over all plans.
     """
 
     compiled: CompiledModel
@@ -100,7 +100,7 @@ class Plans:
         self._config = config
         self._core = core
         self._plans: dict[Hashable, Plan] = {}
-        # Looked up for each frame: hence without a lock, by keys that hash without a call.
+        # Looked up for each frame, and so without a lock, by keys that hash without a call.
         self._known: dict[Hashable, Known] = {}
         self._uses = count()
         self._compiling = KeyLocks()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planner: which compiled model takes a frame, and in what memory it sees the planes.
+"""Planner: finds the compiled model that takes a frame, and the memory in which it sees the planes.
 
-An image model and its requests each hold it. Were it the model itself, the model and its own
-request would refer to each other, and be freed by the garbage collector alone.
+An image model and its requests each hold it. If they held the model instead, the model and its own
+request would refer to each other, and only the garbage collector would free them.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ class Planner:
         plans: compiles, once for each layout.
         target: the model's input.
         device: of the model, or the context of its memory.
-        resize: what brings planes to the model's size on the CPU, if the model does not.
+        resize: brings planes to the model's size on the CPU, if the model does not.
         meaning: how colours are to be read.
         rule: how pictures of another shape are brought to the model's.
 
     Attributes:
-        choose: gives the context of the device for frames of a context; by default that of the
-            model, whatever frames come.
+        choose: returns the context of the device for frames of a context; by default it is that of
+            the model for all frames.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Planner:
         kind = kind_of(device)
         self._tries_device = resize is None and kind in ("GPU", "NPU")
         self._host_memory: Memory = "GPU_BUFFER" if kind == "GPU" else ""
-        # Where frames of a context go: a name, until the first one showed the context it means.
+        # The device's context for frames of a context, known since the first one was mapped there.
         self._contexts: dict[Any, RemoteContext] = {}
 
     @property
@@ -133,7 +133,7 @@ class Planner:
         self._last = self._plans.plan_for(self._planned(source), None)
 
     def look(self, frame: Frame, copy: bool) -> Seen:
-        """Return what to do with a frame, and its planes as the device sees them."""
+        """Return a frame as the model sees it: its planes there, and the plan that takes them."""
         there = self._in_device_memory(frame) if self._tries_device else None
         if there is not None:
             return self._with_known(frame, there, (), memory_of_gpu(there), there.context)
@@ -153,14 +153,14 @@ class Planner:
     def _with_known(
         self, frame: Frame, there: Frame, pitches: Pitches, memory: Memory, context: Any
     ) -> Seen:
-        """With what is known of such frames, which is found out where it is not.
+        """The frame with what is known of all frames like it, which is found out the first time.
 
         Args:
             frame: the user's.
             there: the same, where its planes can be read.
-            pitches: of its planes; none where they do not matter.
-            memory: the name of it in OpenVINO's GPU plugin.
-            context: of the device; None for memory of the CPU.
+            pitches: those of its planes; empty if they do not matter.
+            memory: the name of that memory in OpenVINO's GPU plugin.
+            context: that of the device; None for memory of the CPU.
         """
         info = frame.meta.info
         if type(info) is not ImageInfo:
@@ -196,7 +196,7 @@ class Planner:
         """The transform from the model's image to the picture of a frame.
 
         Raises:
-            LayoutError: it is not an image, or its metadata say what cannot be.
+            LayoutError: it is not an image, or its metadata are invalid.
         """
         info, turn = image_of(frame), self._meaning.turn(frame)
         size, target = (info.width, info.height), self.target.size
@@ -204,7 +204,7 @@ class Planner:
         return transform_of(found, target, size, turn)
 
     def _placed(self, source: Source) -> Source:
-        """With what the rule makes of pictures of that size."""
+        """The source with the placing that the rule gives pictures of that size."""
         format_ = source.info.format
         found = placing(self.rule, self.target.size, source.size, source.turn, format_)
         return source if found is STRETCHED else source._replace(placing=found)
@@ -219,7 +219,7 @@ class Planner:
                 f"{format_} keeps luma and chroma of neighbouring pixels in one plane, which "
                 'resizing planes would mix: leave resize= out, or pass quality="exact"'
             )
-        # Chroma is interpolated rather than repeated: that is nearer to resizing colours.
+        # Chroma is interpolated rather than repeated, which is nearer to resizing colours.
         box = source.placing.box
         size = self.target.size if box is None else box[2:]
         made = ImageInfo(without_subsampling(format_), *stored_size(size, source.turn))
@@ -287,16 +287,7 @@ def planner_for(
         parts: the items of a batch are parts of one frame, not frames; `fit` is about them.
     """
     color_matrix = color_matrix and NAMES.get(color_matrix, color_matrix)
-    for what, value, known in (
-        ("colour order", color, COLORS),
-        ("colour range", color_range or "full", RANGES),
-        ("colour matrix", color_matrix or "BT.601", MATRICES),
-        ("fit", fit, FITS),
-        ("align", align, ALIGNS),
-        ("quality", quality, QUALITIES),
-    ):
-        if value not in known:
-            raise UnknownNameError(what, value, known)
+    _check_names(color, color_range, color_matrix, fit, align, quality)
     if not isinstance(example, Frame | ImageInfo):
         raise UnsupportedObjectError(
             f"example must be a samebytes.Frame or ImageInfo, not {type(example).__name__}: wrap "
@@ -313,14 +304,11 @@ def planner_for(
             f"the model's image is {own.inputs[0].partial_shape}, of any size, and so are regions: "
             "pass size=(width, height)"
         )
-    turn = meaning.turn(example) if isinstance(example, Frame) else AS_IT_LIES
-    input_size = input_size_of(own, order, size, stored_size((info.width, info.height), turn))
-    channels = _channels("mean", mean), _channels("scale", scale)
-    target = Target(order, input_size, color, *channels)
     if batch < 1:
         raise LayoutError(f"batch={batch}: an inference takes at least one frame")
-    if any(channels) and own.inputs[0].element_type.type_name == "u8":
-        raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
+    turn = meaning.turn(example) if isinstance(example, Frame) else AS_IT_LIES
+    input_size = input_size_of(own, order, size, stored_size((info.width, info.height), turn))
+    target = Target(order, input_size, color, *_normalisation(own, mean, scale))
     rule = rule_of(fit, align, pad)
     if resize is None and quality == "fast":
         resize = plane_resizer("openvino")
@@ -329,6 +317,41 @@ def planner_for(
     planner = Planner(plans, target, device, resize, meaning, Rule() if parts else rule)
     planner.prepare(example)
     return planner
+
+
+def _check_names(
+    color: str,
+    color_range: str | None,
+    color_matrix: str | None,
+    fit: str,
+    align: str,
+    quality: str,
+) -> None:
+    """Raise UnknownNameError for an option with a value that it cannot have."""
+    for what, value, known in (
+        ("colour order", color, COLORS),
+        ("colour range", color_range or "full", RANGES),
+        ("colour matrix", color_matrix or "BT.601", MATRICES),
+        ("fit", fit, FITS),
+        ("align", align, ALIGNS),
+        ("quality", quality, QUALITIES),
+    ):
+        if value not in known:
+            raise UnknownNameError(what, value, known)
+
+
+def _normalisation(
+    model: Any, mean: float | Sequence[float] | None, scale: float | Sequence[float] | None
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The mean and scale for each channel; both empty if the image is taken as it is.
+
+    Raises:
+        LayoutError: they are not numbers for three channels, or the model takes bytes.
+    """
+    channels = _channels("mean", mean), _channels("scale", scale)
+    if any(channels) and model.inputs[0].element_type.type_name == "u8":
+        raise LayoutError("mean and scale need a model of f32 or f16, but this one takes u8")
+    return channels
 
 
 def _parts(count: int, rule: Rule) -> Parts:

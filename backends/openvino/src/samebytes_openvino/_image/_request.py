@@ -55,7 +55,7 @@ class ImageRequest:
     is read when it is set, and not held. One request is used by one thread at a time.
 
     Attributes:
-        transforms: of each frame that was set last, from the model's image to its picture.
+        transforms: for each frame that was set last, from the model's image to its picture.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class ImageRequest:
         self._released = False
 
     def _empty(self, request: InferRequest, plan: Plan, index: int) -> Tensor:
-        """Memory in the place of a frame that a batch lacks."""
+        """Memory in place of a frame that is missing in a batch."""
         port = request.input_ports[index]
         assert port.shape is not None, "planes have fixed shapes"
         place = plan.compiled.context or samebytes.context("cpu")
@@ -180,8 +180,7 @@ class ImageRequest:
     def release_frame(self) -> None:
         """Let go of the frame, once an inference has read it: `InferRequest.release_inputs`.
 
-        Somebody else may then write to it. The outputs stay. Where no frame is held, it does
-        nothing.
+        Others may then write to it. The outputs stay. If no frame is held, this does nothing.
 
         Raises:
             BusyError: an inference is running, and reads the frame.
@@ -260,7 +259,7 @@ class ImageRequest:
 
     @property
     def _transform(self) -> AffineTransform:
-        """The transform of all frames, where they have the same."""
+        """The transform of all frames, if they have the same one."""
         first = self.transforms[0]
         if len(self.transforms) > 1 and any(other != first for other in self.transforms):
             return WHOLE
@@ -316,7 +315,7 @@ def _bind_or_let_go(
     spare: Mapping[str, Tensor],
     copy: bool,
 ) -> None:
-    """`bind`, and where frames that the request still holds are in the way, release them first."""
+    """Call `bind`; if frames that the request still holds are in the way, release them first."""
     try:
         bind(request, plan, number, seen, False)
     except CopyRequiredError:
