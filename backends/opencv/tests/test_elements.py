@@ -151,6 +151,22 @@ def test_what_is_outside_is_left_out() -> None:
     assert frame.planes[0].native[0:60, 60:90].min() == 128
 
 
+@pytest.mark.parametrize("format_", ["NV12", "BGR"])
+@pytest.mark.parametrize("far", [1 << 31, 1 << 40, 1 << 63])
+def test_a_region_that_reaches_beyond_all_numbers_of_opencv_is_drawn(
+    format_: str, far: int
+) -> None:
+    def regions(most: int) -> list[Region]:
+        return [
+            Region(-most, 8, most + 20, most, "a"), Region(30, -most, 40, 2 * most, "b"),
+            Region(most, most, 9, 9, "c"), Region(-most, -most, 9, 9, "d"),
+        ]  # fmt: skip
+
+    planes = zip(drawn(format_, *regions(far)), drawn(format_, *regions(1000)), strict=True)
+    for found, wanted in planes:
+        np.testing.assert_array_equal(found.native, wanted.native)
+
+
 def test_a_frame_without_regions_is_as_it_was() -> None:
     assert drawn("I420").planes[0].native.min() == 128
 

@@ -91,13 +91,21 @@ def _edges(box: tuple[int, int, int, int], line: int) -> list[tuple[int, int, in
 def _fill(
     planes: Sequence[_Array], image: ImageInfo, box: tuple[int, int, int, int], paint: Paint
 ) -> None:
-    """Fill a rectangle in all planes; the far edges round up, as the planes' sizes do."""
+    """Fill what the picture has of a rectangle; far edges round up, as the planes' sizes do.
+
+    OpenCV takes its time for rows outside of the picture, and no numbers of more than 32 bits.
+    """
     left, top, right, bottom = box
     format_ = image.format
     for array, plane, names in zip(planes, format_.planes, format_.plane_names, strict=True):
-        first = left >> plane.x_shift, top >> plane.y_shift
-        last = -(-right >> plane.x_shift) - 1, -(-bottom >> plane.y_shift) - 1
-        cv2.rectangle(array, first, last, paint.ground(names), cv2.FILLED)
+        rows, columns = array.shape[:2]
+        first = max(left >> plane.x_shift, 0), max(top >> plane.y_shift, 0)
+        last = (
+            min(-(-right >> plane.x_shift), columns) - 1,
+            min(-(-bottom >> plane.y_shift), rows) - 1,
+        )
+        if first[0] <= last[0] and first[1] <= last[1]:
+            cv2.rectangle(array, first, last, paint.ground(names), cv2.FILLED)
 
 
 def _label(
@@ -115,7 +123,10 @@ def _label(
     # Above the box where there is room.
     upper = top - ground if top >= ground else top
     upper -= upper % 2
-    _fill(planes, image, (left, upper, left + width + 4, upper + ground), paint)
+    right, lower = left + width + 4, upper + ground
+    if right <= 0 or lower <= 0 or left >= image.width or upper >= image.height:
+        return
+    _fill(planes, image, (left, upper, right, lower), paint)
     values = paint.ink(image.format.plane_names[0])
     cv2.putText(
         planes[0], text, (left + 2, upper + height + 2), _FONT, size, values, thickness, cv2.LINE_8
