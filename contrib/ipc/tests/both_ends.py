@@ -223,3 +223,21 @@ def memfds() -> int:
         except FileNotFoundError:
             continue
     return sum(link.startswith("/memfd:samebytes") for link in links)
+
+
+@contextmanager
+def elsewhere(function: Callable[[], object]) -> Iterator[threading.Thread]:
+    """Another thread, which has ended at the end of the block."""
+    thread = threading.Thread(target=function, daemon=True)
+    thread.start()
+    yield thread
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def picture(value: int) -> Any:
+    """A frame in memory of its own, of "dma"."""
+    made = samebytes.context("dma:memfd").allocate_frame("GRAY8", 64, 16)
+    with made.map("cpu", "w") as view:
+        view.planes[0].native[...] = value
+    return made

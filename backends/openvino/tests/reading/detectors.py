@@ -9,16 +9,45 @@ from typing import Any
 
 import numpy as np
 import openvino
+import pytest
 from openvino import opset13 as ops
 
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import Frame
+from samebytes.testing import missing_device
 from samebytes_openvino import OpenVINOInfer
 
-__all__ = ["Array", "answering", "found_by", "yolo_rows"]
+__all__ = [
+    "CAT",
+    "CAT_IN_FRAME",
+    "DOG",
+    "WEAKER",
+    "YOLO",
+    "Array",
+    "answering",
+    "end_rows",
+    "found_by",
+    "skip_without",
+    "yolo_rows",
+]
 
 Array = np.ndarray[Any, Any]
+
+YOLO = {
+    "model_type": "YOLO",
+    "labels": "cat dog",
+    "resize_type": "fit_to_window_letterbox",
+    "pad_value": "114",
+    "reverse_input_channels": "YES",
+    "scale_values": "255",
+    "iou_threshold": "0.7",
+}
+# The frame is 128x96, the model's image 64x64: a letterbox of 64x48 at (0, 8), half as large.
+CAT = (20.0, 20.0, 10.0, 8.0, 0, 0.9)
+WEAKER = (21.0, 20.0, 10.0, 8.0, 0, 0.8)  # overlaps by 9/11
+DOG = (21.0, 20.0, 10.0, 8.0, 1, 0.5)
+CAT_IN_FRAME = (30.0, 16.0, 20.0, 16.0)
 
 
 def answering(
@@ -63,3 +92,15 @@ def found_by(
         (came,) = out
         came.metadata["explained"] = infer.explain()
     return came
+
+
+def end_rows(*rows: tuple[float, ...], count: int = 9, width: int = 6) -> Array:
+    made = np.zeros((1, count, width), np.float32)
+    for number, row in enumerate(rows):
+        made[0, number, : len(row)] = row
+    return made
+
+
+def skip_without(device: str) -> None:
+    if not any(name.startswith(device) for name in openvino.Core().available_devices):
+        pytest.skip(missing_device(device))

@@ -191,7 +191,7 @@ class InPlace(Bound):
 
 
 def check_kind(port: Port, value: Any) -> None:
-    """Raise UnsupportedObjectError for what is no tensor, LayoutError for a port of strings."""
+    """Raise UnsupportedObjectError for anything but tensors, LayoutError for a port of strings."""
     _check_no_strings(port)
     if isinstance(value, Frame):
         raise UnsupportedObjectError(
