@@ -11,9 +11,8 @@ from devtools.results import Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
 # What takes long, and shows the same whoever else is installed and from wherever, runs only in the
-# tests together. Tests of this repository say so with their mark, those of the kit cannot. Of the
-# kit's, forks, drop orders, lifetimes and the exit share a process, which does the work of all of
-# them for any one.
+# tests together: tests of this repository with that mark, and these of the kit. Its forks, drop
+# orders, lifetimes and exit share a process, which does the work of all of them for any one.
 _ONLY_TOGETHER = "together"
 _OF_THE_KIT = (
     "test_lifetimes", "test_nothing_stays", "drop_orders", "test_fork", "test_threads",
@@ -42,10 +41,9 @@ def on(devices: Sequence[str], *, strict: bool) -> list[str]:
 
 def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
     """The options of pytest that make skips failures, except for packages that may be missing."""
-    if not strict:
-        return []
     exceptions = [f"--may-miss={package}" for package in may_miss]
-    return ["-p", "samebytes_strict", "--continue-on-collection-errors", *exceptions]
+    chosen = ["-p", "samebytes_strict", "--continue-on-collection-errors", *exceptions]
+    return chosen if strict else []
 
 
 def few(expression: str = "") -> list[str]:
@@ -56,8 +54,7 @@ def few(expression: str = "") -> list[str]:
     """
     chosen = ["-k", expression] if expression else []
     kit = [f"--kit-without={name}" for name in _OF_THE_KIT]
-    marks = f"not {_ONLY_TOGETHER}"
-    return ["-p", "samebytes_few", "--few", *kit, "-m", marks, *chosen]
+    return ["-p", "samebytes_few", "--few", *kit, "-m", f"not {_ONLY_TOGETHER}", *chosen]
 
 
 # Set for the tests, in addition to the caller's environment.

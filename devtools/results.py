@@ -37,7 +37,9 @@ def summary(report: Path, status: int) -> str:
     """A line about the JUnit report of a pytest run that ended with `status`, and each failure."""
     if not report.exists():
         if status < 0:
-            return f"pytest was ended by {Signals(-status).name}: its output has the stacks"
+            test = report.with_suffix(".running")  # of the plugin samebytes_strict
+            place = f" in {test.read_text()}" if test.exists() else ""
+            return f"pytest was ended by {Signals(-status).name}{place}: its output has the stacks"
         return f"pytest ended with {status} without a report: its output says where it was"
     root = ET.parse(report).getroot()
     cases = list(root.iter("testcase"))

@@ -3,12 +3,12 @@
 
 Skips give the reason "missing package: NAME ..." (pytest.importorskip has its own words, which
 count too), or "missing device NAME ...", which a software device could be. Other reasons stay
-skips. `--may-miss=NAME` makes an exception. Loaded by `dev.py test --strict` with
-`-p samebytes_strict`.
+skips. `--may-miss=NAME` makes an exception.
 """
 
 import re
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +20,12 @@ _MISSING = re.compile(
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that names exceptions."""
     parser.addoption("--may-miss", action="append", default=[], metavar="NAME")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note beside the report which test runs: a signal that ends the run leaves no report."""
+    if report := item.config.getoption("xmlpath"):
+        Path(report).with_suffix(".running").write_text(item.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)

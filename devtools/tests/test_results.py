@@ -72,9 +72,10 @@ def test_a_signal_that_ends_a_run_is_named_and_the_stacks_are_shown(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "test_it.py").write_text(CRASH)
-    result = pytest_run("crash", Path(sys.executable), ["."], cwd=tmp_path, strict=False)
+    arguments = ["--rootdir=.", "."]
+    result = pytest_run("crash", Path(sys.executable), arguments, cwd=tmp_path, strict=True)
     assert not result.ok
-    assert result.summary.startswith("pytest was ended by SIGSEGV: ")
+    assert result.summary.startswith("pytest was ended by SIGSEGV in test_it.py::test_bad: ")
     assert "line 7 in test_bad" in capfd.readouterr().err
 
 
