@@ -187,17 +187,20 @@ def test_memory_that_a_tee_shares_is_refused_or_copied_and_counted() -> None:
     assert list(sb.stats().by_edge) == ["gstreamer -> a frame of its own"]
 
 
-def test_a_parameter_that_allows_copies_is_the_property() -> None:
+@pytest.mark.parametrize("default", [False, True])
+def test_a_parameter_that_allows_copies_is_the_property(default: bool) -> None:
     allowed = []
 
     @el.inplace(takes=el.Image(memory="cpu"))
-    def allowing(_: Any, *, copy: bool = False) -> None:
+    def allowing(_: Any, *, copy: bool = default) -> None:
         allowed.append(copy)
 
     name = sbg.register(allowing, name="sb_allowing")
-    for text in (f"{SOURCE} ! {name}", f"{SOURCE} ! {name} copy=true"):
-        assert len(frames_of(text)) == 3
-    assert allowed == [False] * 3 + [True] * 3
+    made: Any = Gst.ElementFactory.make(name)
+    assert made.find_property("copy").default_value == made.get_property("copy") == default
+    for said in ("", " copy=true", " copy=false"):
+        assert len(frames_of(f"{SOURCE} ! {name}{said}")) == 3
+    assert allowed == [default] * 3 + [True] * 3 + [False] * 3
 
 
 def test_a_sink_is_opened_and_closed_with_the_pipeline(tmp_path: Path) -> None:

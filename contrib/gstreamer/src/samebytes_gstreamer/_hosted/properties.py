@@ -43,7 +43,8 @@ class Values:
         self._declared = {_property(name): parameter for name, parameter in declared.items()}
         self._set: dict[str, Any] = {}
         self._wrong: dict[str, ParameterError] = {}
-        self.copy = False
+        own = declared.get(COPY)
+        self.copy: bool = own is not None and _shown(own)
 
     def set(self, name: str, value: Any) -> None:
         """Keep a value; what is wrong with it is raised by `read`."""
@@ -98,7 +99,7 @@ def properties_of(declared: Mapping[str, Parameter], base: Any, owner: str) -> d
             bool,
             COPY,
             "copy, and count it, where others hold a buffer (a tee), or memory has no other route",
-            False,
+            Values(owner, declared).copy,
             _FLAGS | _READY,
         )
     }
