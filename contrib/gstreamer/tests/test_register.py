@@ -333,12 +333,21 @@ text = "videotestsrc is-live=true ! video/x-raw,format=GRAY8 ! fill"
 
 
 @pytest.mark.together
-def test_the_interpreter_ends_while_elements_work() -> None:
+@pytest.mark.parametrize("where", ["here", "in a forked child"])
+def test_the_interpreter_ends_while_elements_work(where: str) -> None:
     program = PROGRAM + (
         "pipeline = Gst.parse_launch(text + ' ! fakesink')\n"
         "pipeline.set_state(Gst.State.PLAYING)\n"
         "pipeline.get_state(Gst.CLOCK_TIME_NONE)\n"
     )
+    if where != "here":
+        program += (
+            "import os, signal\n"
+            "if child := os.fork():\n"
+            "    assert os.waitpid(child, 0) == (child, 0)\n"
+            "else:\n"
+            "    signal.alarm(30)  # it may hang\n"
+        )
     for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True,

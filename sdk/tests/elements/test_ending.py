@@ -139,7 +139,7 @@ def test_an_error_that_was_dropped_holds_no_frames(threads: int, fails: str, on_
     assert not source.alive
 
 
-@pytest.mark.parametrize("taken", ["async", "at the end of the block"])
+@pytest.mark.parametrize("taken", ["async", "at the end of the block", "never"])
 @pytest.mark.usefixtures("without_collector")
 def test_an_error_of_threads_that_was_dropped_holds_no_frames(taken: str) -> None:
     source = Watched()
@@ -151,14 +151,19 @@ def test_an_error_of_threads_that_was_dropped_holds_no_frames(taken: str) -> Non
                 pass
         assert not source.alive
 
+    def waits(out: Any) -> None:
+        deadline = time.monotonic() + 60
+        while not out._workers.failed:
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+
     if taken == "async":
         asyncio.run(takes())
+    elif taken == "never":
+        waits(pipe.start())
     else:
         with suppress(ElementError), pipe.start() as out:
-            deadline = time.monotonic() + 60
-            while out._workers is not None and not out._workers.failed:
-                assert time.monotonic() < deadline
-                time.sleep(0.001)
+            waits(out)
     assert not source.alive
 
 

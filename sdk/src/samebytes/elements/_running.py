@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import ctypes
 import os
 import sys
 import threading
@@ -16,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from .._core.memory.frame import Frame
-from .._core.owner.locks import Lock
+from .._core.owner.locks import Lock, in_forked_child
 from .._core.owner.storage import Uncopyable
 from .._numbers import counted
 from .._seen.text import Explanation
@@ -282,6 +283,8 @@ class Running(Uncopyable):
         if hasattr(self, "stopped"):
             with suppress(Exception):
                 self.stop()
+            if self._workers is not None:
+                self._workers.forget_error()  # nobody can ask for it any more
 
 
 _living: weakref.WeakSet[Running] = weakref.WeakSet()
@@ -310,3 +313,17 @@ def _stop_at_exit(running: Running) -> None:
         _modules = len(sys.modules)
         atexit.unregister(_stop_living)
         atexit.register(_stop_living)
+
+
+def _leave_to_the_parent() -> None:
+    """Let nothing end what runs in the parent, not even the child's last moments.
+
+    A decoder, a GStreamer pipeline or an inference waits in its end for threads, which a child does
+    not have.
+    """
+    for running in [one for one in _living if not one.stopped]:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(running))
+    _living.clear()
+
+
+in_forked_child(_leave_to_the_parent)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import openvino
 
 from samebytes.errors import BusyError, ClosedError
-from samebytes.plugins import Lock
+from samebytes.plugins import Lock, in_forked_child
 
 from .._errors import REPORTING_BUSY, OpenVINOError, check_busy, last_line
 
@@ -42,8 +42,7 @@ class _Callbacks(threading.local):
 
 CALLBACKS = _Callbacks()
 _kept: list[object] = []
-_PATIENCE = 5.0
-"""Seconds to wait for OpenVINO to drop a callback, which takes microseconds."""
+_PATIENCE = 5.0  # seconds for OpenVINO to drop a callback, which takes microseconds
 
 
 @contextlib.contextmanager
@@ -491,3 +490,12 @@ def _settle_all() -> None:
     for inference in [*_running, *_awaited, *_armed]:
         inference.release()
     _awaited.clear()
+
+
+def _leave_to_the_parent() -> None:
+    _kept.extend(_awaited)
+    for those in (_running, _awaited, _armed):
+        those.clear()
+
+
+in_forked_child(_leave_to_the_parent)

@@ -16,7 +16,7 @@ import weakref
 from typing import Any, ClassVar
 
 from samebytes.errors import ElementError
-from samebytes.plugins import without_secrets, without_secrets_in
+from samebytes.plugins import in_forked_child, without_secrets, without_secrets_in
 
 from .._abi.gi import GLib, Gst, GstBase
 from .._memory.allocation import pages
@@ -237,8 +237,9 @@ def _root(element: Any) -> Any:
     return element
 
 
-# A streaming thread must not call Python when the interpreter is gone.
+# A streaming thread must not call Python when the interpreter is gone. A forked child has none.
 _living: weakref.WeakSet[Any] = weakref.WeakSet()
+in_forked_child(_living.clear)
 
 
 @atexit.register

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import threading
 import time
 import weakref
@@ -14,7 +15,7 @@ from typing import Any
 
 from samebytes import Storage
 from samebytes.errors import ClosedError, NativeError, SamebytesError, UnsupportedObjectError
-from samebytes.plugins import Aside, without_secrets, without_secrets_in
+from samebytes.plugins import Aside, in_forked_child, without_secrets, without_secrets_in
 
 from .._abi.gi import Gst
 
@@ -288,3 +289,14 @@ _living: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 def _stop_living() -> None:
     for pipeline in list(_living):
         pipeline.stop_now()
+
+
+def _leave_to_the_parent() -> None:
+    """A pipeline waits, when it is stopped or freed, for threads that a forked child lacks."""
+    for pipeline in list(_living):
+        native, pipeline.native = pipeline.native, None
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(native))
+    _living.clear()
+
+
+in_forked_child(_leave_to_the_parent)
