@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Backends of other distributions, and edges by their names, which tests of the ways need."""
+"""Devices of OpenVINO, backends of other distributions, and edges by their names."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+import openvino
 import pytest
 
 from samebytes.plugins import ProbeResult
+from samebytes.testing import missing_device
 
 
 @pytest.fixture(scope="session")
@@ -52,3 +54,13 @@ def edge() -> Callable[[str, Any, Any], Any]:
         return getattr(import_module(module), kind)(spec, source, target)
 
     return make
+
+
+@pytest.fixture(params=["CPU", "GPU", "NPU"])
+def device(request: pytest.FixtureRequest) -> str:
+    """A device of OpenVINO's that is there."""
+    name: str = request.param
+    found = openvino.Core().available_devices
+    if not any(one.partition(".")[0] == name for one in found):
+        pytest.skip(missing_device(name))
+    return name

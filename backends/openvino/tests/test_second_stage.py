@@ -26,22 +26,12 @@ from samebytes.metadata import (
     find,
     to_json,
 )
-from samebytes.testing import missing_device
 from samebytes_openvino import OpenVINOInfer
 
 from .reading.detectors import answering, yolo_rows
 
 RED, GREEN, BLUE = (40, 40, 220), (40, 220, 40), (220, 40, 40)
 YOLO = {"model_type": "YOLO", "labels": "cat dog", "resize_type": "fit_to_window_letterbox"}
-
-
-@pytest.fixture(params=["CPU", "GPU", "NPU"])
-def device(request: pytest.FixtureRequest) -> str:
-    """A device of OpenVINO's that is there."""
-    name: str = request.param
-    if not any(one.startswith(name) for one in openvino.Core().available_devices):
-        pytest.skip(missing_device(name))
-    return name
 
 
 def of_colours() -> openvino.Model:

@@ -163,6 +163,7 @@ def steps_of_video() -> list[Step]:
     tests = [
         f"{ffmpeg}/test_nvdec.py",
         f"{ffmpeg}/test_cuda_frames.py",
+        f"{ffmpeg}/test_cuda_frame_streams.py",
         f"{TESTS}/test_visiting.py",
     ]
 
