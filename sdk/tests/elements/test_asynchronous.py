@@ -196,7 +196,8 @@ def test_a_block_raises_what_ended_it() -> None:
             raise KeyError
 
     async def without_threads() -> None:
-        async with el.Pipeline(numbers(), Collect()).start(threads=0):
+        running.append(el.Pipeline(numbers(), Collect()).start(threads=0))
+        async with running[-1]:
             pass
 
     running: list[el.Running] = []
@@ -205,6 +206,7 @@ def test_a_block_raises_what_ended_it() -> None:
     assert running[0].stopped
     with pytest.raises(ElementError, match="needs threads"):
         asyncio.run(without_threads())
+    assert running[1].stopped  # and its elements are closed
     with suppress(ElementError):  # if the element was faster than the block
         asyncio.run(waits())
 

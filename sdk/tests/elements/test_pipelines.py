@@ -202,6 +202,18 @@ def test_functions_in_a_pipeline_go_without_the_garbage_collector(
         assert [ref() for ref in work()] == [None] * 3
 
 
+def test_a_function_that_a_pipeline_refuses_goes_without_the_garbage_collector() -> None:
+    def repeated(picture: Any, *, times: int) -> Any:
+        return [picture] * times
+
+    gone = weakref.ref(repeated)
+    with collector_off():
+        with pytest.raises(ElementError, match="'repeated': parameter 'times' is missing"):
+            el.Pipeline(frames(1), repeated)
+        del repeated
+        assert gone() is None
+
+
 @THREADS
 def test_errors_say_where(threads: int) -> None:
     class Fails(el.Transform):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from .._core.edges.edge import Access
 from .._secrets import shown, without_secrets
-from ..errors import ClosedError, ElementError, ParameterError
+from ..errors import ClosedError, ElementError
 from . import _parameters
 from ._contexts import Contexts
 from ._media import FrameInfo, Media, patterns, same
@@ -123,10 +123,7 @@ class Element:
             if name in named:
                 setattr(self, name, named[name])
             elif parameter.required:
-                raise ParameterError(
-                    self.name, name, None, parameter.expected,
-                    says=f"parameter {name!r} is missing: it must be {parameter.expected}",
-                )  # fmt: skip
+                raise _parameters.missing(self.name, parameter)
             else:
                 # A list of its own: what one element adds is not another one's default.
                 try:

@@ -247,8 +247,9 @@ def _element(base: type[Element], frames: int, function: Callable[..., Any]) -> 
     It has no class of its own, which only the garbage collector would end, and what the function
     refers to with it.
     """
-    if any(one.required for one in _checked_parameters(base, frames, function).values()):
-        _made(base, {}, frames, function)()  # which says what is missing
+    for parameter in _checked_parameters(base, frames, function).values():
+        if parameter.required:
+            raise _parameters.missing(_name(function), parameter)
     made = base()
     vars(made).update(function=function, name=_name(function))
     return made

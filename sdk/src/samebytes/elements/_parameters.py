@@ -13,7 +13,17 @@ from .._numbers import counted
 from ..errors import ParameterError
 from ._conversion import NOT_ONE, Choices, Range, check_range, converted, parsed, spelt
 
-__all__ = ["MISSING", "Doc", "Parameter", "by_name", "equal", "nearest", "of_class", "of_function"]
+__all__ = [
+    "MISSING",
+    "Doc",
+    "Parameter",
+    "by_name",
+    "equal",
+    "missing",
+    "nearest",
+    "of_class",
+    "of_function",
+]
 
 MISSING: Any = inspect.Parameter.empty
 """The default of a parameter that has none."""
@@ -108,6 +118,14 @@ class Parameter:
         if value is NOT_ONE:
             raise ParameterError(element, self.name, text, self._expected(text))
         return self.check(element, value)
+
+
+def missing(element: str, parameter: Parameter) -> ParameterError:
+    """The error for a parameter of that element that has no default and was not given."""
+    return ParameterError(
+        element, parameter.name, None, parameter.expected,
+        says=f"parameter {parameter.name!r} is missing: it must be {parameter.expected}",
+    )  # fmt: skip
 
 
 def equal(value: Any, default: Any) -> bool:

@@ -131,7 +131,11 @@ class Running(Uncopyable):
         raise StopAsyncIteration
 
     async def __aenter__(self) -> Self:
-        self.__aiter__()
+        try:
+            self.__aiter__()
+        except ElementError as error:  # no block begins, whose end would close the elements
+            await self.__aexit__(type(error), error, None)
+            raise
         return self
 
     async def __aexit__(
