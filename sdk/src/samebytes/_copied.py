@@ -7,7 +7,9 @@ import os
 import pickle
 import weakref
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
+from operator import is_
 from types import MemberDescriptorType
 from typing import Any, NamedTuple, SupportsIndex, TypeVar
 
@@ -237,19 +239,29 @@ def _packed(found: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
         except MetadataError:  # a class of the program's own, which pickles by itself
             return entry
 
-    own = {key: _along(value) for key, value in found.items() if key != KEY}
+    met: dict[int, Any] = {}
+    own = {key: _along(value, met) for key, value in found.items() if key != KEY}
     return own, [plain(entry) for entry in found.get(KEY, ())]
 
 
-def _along(value: Any) -> Any:
-    """An entry of the program's own, whose tensors and frames may be copied."""
+def _along(value: Any, met: dict[int, Any]) -> Any:
+    """An entry of the program's own, whose tensors and frames may be copied.
+
+    Args:
+        value: the entry, or a part of it.
+        met: what was made of the dicts and lists so far, by id: one may hold itself.
+    """
     if isinstance(value, Tensor | Frame):
         return copied(value)
-    if type(value) is dict:
-        return {key: _along(one) for key, one in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_along(one) for one in value)
-    return value
+    if isinstance(value, tuple):
+        parts = [_along(one, met) for one in value]
+        return value if all(map(is_, parts, value)) else getattr(value, "_make", type(value))(parts)
+    if not isinstance(value, dict | list) or id(value) in met:
+        return met.get(id(value), value)
+    made = met[id(value)] = copy(value)
+    for key, one in list(made.items() if isinstance(made, dict) else enumerate(made)):
+        made[key] = _along(one, met)
+    return made
 
 
 def _unpacked(packed: tuple[dict[str, Any], list[Any]]) -> dict[str, Any]:

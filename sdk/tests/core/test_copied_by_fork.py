@@ -7,10 +7,11 @@ import copy
 import multiprocessing
 import os
 import pickle
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -157,6 +158,34 @@ def test_here_it_is_for_others_alone() -> None:
     with pytest.raises(UnsupportedObjectError):
         sb.copied(np.zeros(3))  # type: ignore[type-var]
     sb.reset_stats()
+
+
+class Scored(NamedTuple):
+    scores: Any
+    label: str
+
+
+def test_tensors_go_along_in_containers_of_any_class() -> None:
+    scores = sb.tensor(np.arange(3, dtype=np.float32))
+    frame = sb.frame(np.zeros((2, 4), np.uint8), format="GRAY8")
+    frame.metadata["all"] = [
+        Scored(scores, "cat"), OrderedDict(scores=scores), defaultdict(list, scores=[scores]),
+    ]  # fmt: skip
+    named, ordered, default = pickle.loads(pickle.dumps(sb.copied(frame))).metadata["all"]
+    assert (type(named), type(ordered), type(default)) == (Scored, OrderedDict, defaultdict)
+    assert (named.label, default["other"]) == ("cat", [])
+    for tensor in (named.scores, ordered["scores"], default["scores"][0]):
+        assert (type(tensor), tensor.native.tolist()) == (sb.CpuTensor, [0, 1, 2])
+    assert frame.metadata["all"][1]["scores"] is scores  # what is copied stays as it is
+
+
+def test_metadata_that_hold_themselves_are_copied() -> None:
+    frame = sb.frame(np.zeros((2, 4), np.uint8), format="GRAY8")
+    row: list[Any] = [sb.tensor(np.arange(3))]
+    row += [row, {"row": row}]
+    frame.metadata.update(row=row, again=row)
+    got = pickle.loads(pickle.dumps(sb.copied(frame))).metadata
+    assert got["row"] is got["again"] is got["row"][1] is got["row"][2]["row"]
 
 
 @pytest.mark.parametrize("protocol", [4, 5])
