@@ -34,7 +34,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
     and `_make_planes`.
 
     Attributes:
-        native: the framework's own frame; where it has none, a tuple of the planes' natives.
+        native: the framework's own frame; if it has none, a tuple of the planes' natives.
         context: where the memory lives.
         meta: format, size, time and metadata, shared with every mapping of this frame.
         parent: the frame that map() was called on.
@@ -43,7 +43,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
     Ownership and `readonly_advice` are as for Tensor. Closing a frame closes its planes.
     """
 
-    # _origin: which source of a pipeline read it, and when.
+    # _origin: the source of a pipeline that read it, and when.
     __slots__ = ("_origin", "_planes", "meta")
 
     may_become_writable: ClassVar[bool] = False
@@ -98,10 +98,10 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         """For backends: a frame over memory that belongs to somebody else, such as the user.
 
         Args:
-            native: the framework's frame; of what a user wraps, that very object. Where the
-                framework has none, a tuple of the planes' natives.
-            context, keep, readonly: as for `Tensor.borrowed`. Of planes in their own memories,
-                `keep` is `joint_owner` of what each is kept by.
+            native: the framework's frame; if a user wraps one, that very object. If the framework
+                has none, a tuple of the planes' natives.
+            context, keep, readonly: as for `Tensor.borrowed`. For planes in separate memories,
+                `keep` is the `joint_owner` of what keeps each of them.
             meta: format, size, time and metadata.
             planes: the planes, if they are made already; else `_make_planes` is asked when they
                 are needed.
@@ -126,10 +126,10 @@ class Frame(Holder, TypedFrame[TensorT_co]):
 
         Args:
             native, context, meta, readonly, planes: as for `borrowed`; the natives hold `storage`.
-            storage: releases the memory. For planes in their own memories, `joint_owner` of
-                the storage of each.
-            made: the storages that close() looks for, where that is more or less than `storage`, or
-                than all parts of a joint one; those that others of them lie in come first.
+            storage: releases the memory. For planes in separate memories, the `joint_owner` of
+                their storages.
+            made: the storages that close() looks for, if these are not `storage`, or all parts of a
+                joint one; those that others of them lie in come first.
         """
         parts = parts_of(storage) if made is None else made
         frame = cls(native, context, storage, None, readonly, meta, tuple(parts))
@@ -207,7 +207,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         """Rectangles of interest."""
         return self.meta.regions
 
-    # Without an answer numpy.asarray(frame) is an array of one Python object, the frame.
+    # Without this method, numpy.asarray(frame) is an array of one Python object, the frame.
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         raise UnsupportedObjectError(_why_not_one_array(self))
 
@@ -228,7 +228,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
 
     def end_writing(self) -> None:
         """For backends: the frame and its planes are read-only from now on."""
-        for plane in self._planes or ():  # first: a closed frame has none, and says so
+        for plane in self._planes or ():  # first: a closed frame has none, and raises
             plane.readonly = True
         self.readonly = True
 
@@ -310,14 +310,14 @@ class Frame(Holder, TypedFrame[TensorT_co]):
     ) -> Frame[Any]:
         """The picture in another format and size: in memory of the CPU, or on the frame's device.
 
-        A plugin converts it that can read the frame without a copy: FFmpeg's or OpenCV's, in memory
-        of the CPU. A surface of VA-API, also one of FFmpeg's or GStreamer's, becomes a surface by
-        VA-API's own video processing, where the driver can. The new frame has memory of its own,
-        that of the CPU is used again when nobody holds it, and it does not hold this one.
+        It is converted by a plugin that can read the frame without a copy: FFmpeg's or OpenCV's, in
+        memory of the CPU. A surface of VA-API, also one of FFmpeg's or GStreamer's, becomes a
+        surface by VA-API's own video processing, if the driver can. The new frame has its own
+        memory and does not hold this one; memory of the CPU is used again when nobody holds it.
         Its `meta` is its own: docs/reference/metadata.md says what it keeps. `samebytes.stats()`
-        counts it. Where nothing is to change, the frame is mapped to that memory, to be read.
+        counts it. If nothing has to change, the frame is mapped to that memory, to be read.
 
-        Colours are those that the frame says, or else those of `samebytes.formats.colors_of`.
+        Colours are those in the frame's metadata, or else those of `samebytes.formats.colors_of`.
 
         Args:
             format: the pixel format, in any spelling: "RGB24", "NV12".
@@ -328,7 +328,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             color_matrix: of the new picture, if it is YUV: "bt709", "smpte170m" ...
             by: the plugin that converts: "ffmpeg", "opencv" or "vaapi". None for the cheapest one.
             memory: where the new picture is to be: "cpu" or "vaapi". None for the device that the
-                frame is on, if something installed converts there, and else "cpu".
+                frame is on, if something installed converts there, otherwise "cpu".
             copy: allow a copy on the way to where it is converted; it is counted.
 
         Raises:
@@ -384,7 +384,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
         return [*[p for p in self._planes or () if not p.closed], self]
 
     def _make_planes(self) -> tuple[TensorT_co, ...]:
-        """The planes, where `native` is the tuple of the planes' natives.
+        """The planes, if `native` is the tuple of the planes' natives.
 
         A backend whose native is something else returns `_planes_over(...)`.
         """

@@ -47,12 +47,12 @@ class Tensor(NoElements, Holder):
         native: the framework's own object (numpy.ndarray, openvino.Tensor ...). Using it in the
             framework's API follows that API's rules.
         context: where the memory lives.
-        known_info: `info`, if it was given or asked for before, else None: then `native` says all,
+        known_info: `info`, if it was given or asked for before. None: all follows from `native`,
             and mappers need not describe it.
         parent: what map() was called on; for the planes of a mapped frame, that frame's parent.
         readonly: the tensor may not be written through. numpy enforces it, unless somebody calls
-            `setflags(write=True)`; where a framework has no read-only memory, this flag is all
-            there is.
+            `setflags(write=True)`; if a framework has no read-only memory, this flag is all there
+            is.
 
     A backend may set the class attribute `readonly_advice`: why memory of its type is read-only,
     and what to do about it. An AccessError quotes it.
@@ -103,8 +103,8 @@ class Tensor(NoElements, Holder):
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        # The interpreter adapts a function's slot stores to one class: shared by all, the
-        # constructor would be adapted again at each hop, a quarter of a map().
+        # The interpreter adapts a function's slot stores to one class. If all classes shared the
+        # constructor, it would be adapted again at each hop, a quarter of a map().
         shared = cls.__init__
         if "__init__" not in vars(cls) and shared.__qualname__ == "Tensor.__init__":
             own = FunctionType(shared.__code__.replace(), shared.__globals__)
@@ -125,14 +125,14 @@ class Tensor(NoElements, Holder):
         """For backends: a tensor over memory that belongs to somebody else, such as the user.
 
         Args:
-            native: the framework's object; of what a user wraps, that very object.
+            native: the framework's object; if a user wraps one, that very object.
             context: where it lives.
-            keep: what keeps the bytes alive: a Storage, or any object that holds them. None where
+            keep: what keeps the bytes alive: a Storage, or any object that holds them. None if
                 `native` does.
             readonly: writing is not allowed.
             info: the layout, if it is known; else `_describe` is asked when it is needed.
-            parent: of the tensor that this one stands for, where it shows the memory of another.
-                The core sets that of what map() makes.
+            parent: the parent of the tensor that this one stands for, if it shows the memory of
+                another. The core sets that of what map() makes.
         """
         return cls(native, context, native if keep is None else keep, parent, readonly, info)
 
@@ -231,7 +231,7 @@ class Tensor(NoElements, Holder):
             A new tensor, for an identity too. It holds its source's memory.
 
         Raises:
-            AccessError: writing was asked and this tensor is read-only.
+            AccessError: writing was asked for, and this tensor is read-only.
             CopyRequiredError: every route there copies.
             NoRouteError: there is no route; the message says why.
         """
@@ -286,7 +286,7 @@ class Tensor(NoElements, Holder):
         return data_address(self.host_array()) if key == "data" else None
 
     def _native_to_read(self) -> Any:
-        """`native` such that it cannot be written through, where the framework has such a thing."""
+        """`native` as an object that cannot be written through, if the framework has such."""
         return self.context.readonly_native(self.native)
 
     def _window(self, row: int, column: int, rows: int, columns: int) -> Any:
@@ -313,11 +313,11 @@ class CpuTensor(Tensor):
     __slots__ = ("_lent", "_shown")
 
     native: np.ndarray[Any, Any]
-    # How `__dlpack__` exports the memory, once that was found good: a method of a view that nobody
-    # else has, since the layout of `native` can be changed where it is. None where each export has
+    # The way in which `__dlpack__` exports the memory, once it was checked: a method of a view that
+    # nobody else has, since the layout of `native` can be changed in place. None if each export has
     # to be made by hand.
     _lent: Callable[..., Any] | None
-    # What makes views that cannot be written: a method of one that nobody else has, since whoever
+    # It makes views that cannot be written: a method of a view that nobody else has, since whoever
     # has a view can make it writable again.
     _shown: Callable[[], np.ndarray[Any, Any]]
     # Set by the module of the context, which needs this class first.

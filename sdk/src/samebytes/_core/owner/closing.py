@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holder, the base of Tensor and Frame: flush(), wait(), close() and the `with` block.
 
-Whoever uses memory holds its storage, by whatever way. So weak references to the storages say all:
-one that is alive after the object has dropped its own has another holder, an array for instance,
-which releases it.
+All users of memory hold its storage, in one way or another. So weak references to the storages are
+enough: one that is alive after the object has dropped its own has another holder, an array for
+instance, which releases it.
 
 close() gives the object another class, whose `__getattr__` raises, and empties the slots. A check
-in the open class would cost on every attribute of every open object, and so would a `__getattr__`
-there: the interpreter's fast path for slots is for classes that have none.
+in the open class would cost time at every attribute of every open object, and so would a
+`__getattr__`: the interpreter's fast path for slots is for classes without one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Holder(Uncopyable):
     @property
     def closed(self) -> bool:
         """True if close() ended this object."""
-        return False  # the class of a closed one says True
+        return False  # True in the class of a closed one
 
     def handle(self, key: str | None = None) -> int:
         """A native handle as an int; without a key, the one that the memory type is known by.
@@ -77,7 +77,7 @@ class Holder(Uncopyable):
         return context._no_handle(key, self) if found is None else found
 
     def find_handle(self, key: str) -> int | None:
-        """As `handle(key)`, or None where there is no such handle here."""
+        """As `handle(key)`, or None if there is no such handle here."""
         found = self._handle(key)
         if found is None:
             _ = self.context  # a closed object has no answer
@@ -158,12 +158,12 @@ class Holder(Uncopyable):
         """This object and its open planes, which close with it."""
 
 
-# As it was set: backends put a property before it that asks their framework.
+# The flag as it was set. Backends shadow it by a property that asks their framework.
 _readonly: Any = vars(Holder)["readonly"]
 
 
 def memory_of(made: Sequence[Storage]) -> list[weakref.ref[Any]]:
-    """Weak references to all that lives as long as the memory of these storages."""
+    """Weak references to all objects that live as long as the memory of these storages."""
     living: list[weakref.ref[Any]] = []
     for storage in made:
         living.append(weakref.ref(storage))
@@ -174,7 +174,7 @@ def memory_of(made: Sequence[Storage]) -> list[weakref.ref[Any]]:
 
 
 def are_gone(living: Sequence[weakref.ref[Any]]) -> bool:
-    """True if none of these storages is held; what libraries gave back is dropped before."""
+    """True if none of these storages is held, after dropping what libraries have given back."""
     for storage in living:
         if storage() is not None:
             # The main thread drops what a library gave back, and may not have run since.
@@ -202,14 +202,14 @@ def read_slot(slot: Any, item: Any) -> Any:
 def _close(items: Sequence[Any]) -> None:
     """Drop every reference that these hold, and make every further use raise ClosedError.
 
-    Where it is interrupted, as by Ctrl-C, an item that is closed may hold some until its own end.
+    After an interruption, as by Ctrl-C, a closed item may hold some of them until its own end.
     """
     for item in items:
         cls = type(item)
         closed, slots = _known.get(cls) or _prepare(cls)
         item.__class__ = closed
         for slot in slots:
-            # Never set to something first, such as None: another thread might take it for a native.
+            # Never set to None or the like first: another thread might take it for a native.
             try:  # noqa: SIM105 - no context manager for each slot of each close()
                 slot.__delete__(item)
             except AttributeError:  # empty, or another thread that closes it was faster
@@ -219,8 +219,8 @@ def _close(items: Sequence[Any]) -> None:
 
 
 _Known = tuple[type, tuple[MemberDescriptorType, ...]]
-# By class, a closed one too: what it becomes, and the slots to empty, those of a backend's
-# subclass first.
+# For each class, also a closed one: the class that it becomes, and the slots to empty, those of a
+# backend's subclass first.
 _known: dict[type, _Known] = {}
 
 
@@ -236,7 +236,7 @@ def _closed_class(cls: type) -> type:
     name = cls.__name__
 
     def getattr_(_: object, attribute: str) -> Any:
-        # Python's own protocols ask for names that are not there, and must get their answer.
+        # Python's own protocols look for names that are not there, and expect AttributeError.
         if hasattr(cls, attribute) and not attribute.startswith("__"):
             raise ClosedError(f"this {name} was closed")
         raise AttributeError(f"{name} has no attribute {attribute!r}")

@@ -3,8 +3,8 @@
 
 A call that acquires a pointer returns an object that owns it: its `restype` is a type made by
 `OwnedPointer.freed_by`, which ctypes fills in C. When such an object is dropped, it runs the C
-function itself. Where a C function takes over what an object owns, the object is emptied first: an
-exception of a signal handler between the two leaks, where the other order would give back twice.
+function itself. If a C function takes over what an object owns, the object is emptied first: an
+exception of a signal handler between the two leaks, while the other order would free twice.
 
 The garbage collector finalizes the objects of a reference cycle in any order, so it could give
 something back before those who still use it were finalized. `untrack` prevents that.
@@ -40,10 +40,10 @@ bindable.argtypes = (py_object,)
 
 
 untrack = ctypes.pythonapi["PyObject_GC_UnTrack"]
-"""Take an object out of the garbage collector's sight: it ends with its last reference alone.
+"""Hide an object from the garbage collector: it ends only with its last reference.
 
 For objects that refer to no others. In a cycle they are then given back after all finalizers ran.
-Whoever acquires one calls this at once: the types of `OwnedPointer.freed_by` do not.
+Call this right after acquiring one: the types of `OwnedPointer.freed_by` do not.
 """
 untrack.restype = None
 untrack.argtypes = (py_object,)
@@ -52,7 +52,7 @@ untrack.argtypes = (py_object,)
 class OwnedPointer(c_void_p):
     """A pointer of C that its owner must give back: the base of the types that `freed_by` makes.
 
-    A subclass may have slots for what else the object holds.
+    A subclass may have slots for other things that the object holds.
     """
 
     __slots__ = ()
@@ -70,7 +70,7 @@ class OwnedPointer(c_void_p):
             free: a ctypes function that nobody else uses (`library[symbol]` makes one). It is
                 called with the address of the pointer, and must accept the address of a NULL:
                 av_buffer_unref, av_frame_free, gst_clear_mini_object.
-            name: of the type.
+            name: the name of the type.
         """
         made = type(name, (cls,), {"__slots__": (), "__module__": __name__})
         free.restype = None
@@ -104,7 +104,7 @@ class Fd(Uncopyable):
     Any thread may use, close and hand it over at any time: the number goes to one of them.
     """
 
-    # The number, or nothing. A list, since one call in C takes what is in it from all others.
+    # The number, or nothing. A list, since one call in C removes the item from it for good.
     __slots__ = ("_owned",)
 
     _owned: list[_Number]
@@ -151,7 +151,7 @@ class Fd(Uncopyable):
             ClosedError: this one was closed or handed over.
             OSError: the process has no descriptor left.
         """
-        # Held here, close() of another thread does not end it; who was given it by detach() may.
+        # Held here, it survives close() in another thread, but not a caller that detach() gave it.
         owned = self._open()
         return Fd(os.dup(owned.value))
 

@@ -17,26 +17,26 @@ _MOST = 64  # of one memory: layouts may be a peer's choice
 
 
 def _is_ending(known: object) -> bool:
-    # Of other objects weak references are cleared before what they hold is dropped.
+    # For other objects, weak references are cleared before what they hold is dropped.
     return isinstance(known, Storage) and known.ending
 
 
 class ImportCache(Generic[T]):
     """A driver's imports of memory that others made. A `T` ends its import when it is dropped.
 
-    Which method serves depends on who holds whom:
+    Which method to use depends on who holds whom:
 
     * `of_source`: the import is remembered as long as its source lives, or until 64 newer ones of
       it came, and ends before the source gives its memory back. So it must hold neither the source
-      nor a native that does: the source would then never end. Whoever uses it holds the source
-      besides, unless the driver holds the memory by itself, as it does a DMA-BUF.
+      nor a native that does: the source would then never end. Its users hold the source as well,
+      unless the driver itself holds the memory, as it does for a DMA-BUF.
     * `in_use` and `pages`: the memory must outlive its import, which therefore holds the source.
       The import is remembered while somebody uses it.
 
     A mapping that uses an import has a storage of its own, `Storage(holds=imported)`. Imports are
-    found by storages and addresses, not by the number of a descriptor alone, which is soon another
-    file's. Any thread may use a cache at any time. Each use of memory that comes round again is an
-    `ImportCache.Lease(give_back, keep=storage)`: then it is imported once, for all uses.
+    found by storages and addresses, not by the number of a descriptor, which soon belongs to
+    another file. Any thread may use a cache at any time. Each use of memory that comes round again
+    is an `ImportCache.Lease(give_back, keep=storage)`: then it is imported once, for all uses.
 
     Args:
         page: the size of the driver's pages, in bytes; None for that of the system's.
@@ -60,10 +60,10 @@ class ImportCache(Generic[T]):
 
         Args:
             source: owns the descriptor.
-            key: what tells imports of one source apart: the descriptor, the layout, the access.
-            make: imports the memory; where two threads do at a time, the first one's stays.
+            key: distinguishes imports of one source: the descriptor, the layout, the access.
+            make: imports the memory; if two threads do so at a time, the first import stays.
         """
-        # An import of addresses must end before the mapping does that they lie in.
+        # An import of addresses must end before the mapping in which they lie.
         for home in (source.keep, source.holds) if isinstance(source, LeasedStorage) else ():
             if isinstance(home, Storage) and (not source.address or home.address == source.address):
                 source = home
@@ -90,8 +90,8 @@ class ImportCache(Generic[T]):
         """The living import of a key, or the one that `make()` makes; one thread at a time does.
 
         Args:
-            key: what tells imports apart. Of the id() or address of the memory in it, the import
-                holds the owner.
+            key: distinguishes imports. If an id() or address of memory is in it, the import holds
+                the owner of that.
             make: imports the memory.
             again: called with an import that was there already.
         """

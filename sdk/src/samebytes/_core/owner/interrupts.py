@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-# Those of signal look for the member of an enumeration at each call, and take 15 times as long.
+# The functions of `signal` look up an enumeration's member at each call: 15 times as long.
 from _signal import (  # type: ignore[import-not-found]  # typeshed has it not
     getsignal,
     raise_signal,
@@ -19,7 +19,7 @@ _NUMBERS = tuple(valid_signals())
 
 
 class deferred:  # noqa: N801 - used like a function
-    """A section in which signals are noted, and whose end runs their handlers.
+    """A section in which signals are noted, and at whose end their handlers run.
 
         with deferred():
             device = library.open(number)
@@ -28,8 +28,8 @@ class deferred:  # noqa: N801 - used like a function
     It takes some 5 microseconds, so it is for paths that are slow or taken once. Nothing in it may
     wait for a user, since Ctrl-C does not end that wait.
 
-    Python runs handlers in the main thread alone, whichever thread the kernel gave the signal. So a
-    blocked signal mask would not keep them away, and handlers are replaced here instead. In other
+    Python runs handlers only in the main thread, whichever thread gets the signal from the kernel.
+    So a signal mask would not keep them away, and handlers are replaced here instead. In other
     threads there is nothing to do. A handler that is installed in the section stays.
     """
 
@@ -69,7 +69,7 @@ class deferred:  # noqa: N801 - used like a function
             for number, handler in self._handlers.items():
                 if getsignal(number) == self._note:
                     install(number, handler)
-        except BaseException:  # of one that is back: the others come back all the same
+        except BaseException:  # of a handler that is back already: put back the others all the same
             self._put_back()
             raise
 

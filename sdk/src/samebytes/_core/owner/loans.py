@@ -11,8 +11,8 @@ what runs at release is made of C functions alone, and none of them waits:
 A sweep drops what the cleared slots stood for. Python queues few pending calls and discards the
 rest, which does not matter: a sweep looks at all slots, and lending and closing sweep too.
 
-A slot is used once. One whose lending ended before it was filled, as by an exception, was
-abandoned: what it stood for is dropped, but its memory stays, since the object that would clear
+A slot is used once. If lending ends before a slot was filled, as by an exception, the slot is
+abandoned: what it stood for is dropped, but its own memory stays, since the object that would clear
 it may be dropped a moment later.
 
 When the interpreter ends, every slot gets a token that notifies nobody. What is still lent then
@@ -46,9 +46,9 @@ class Lender:
         clear: the address of its function that sets a slot to NULL and drops the token in it. It is
             the release function of a lent object, with a slot's address as its argument, and does
             nothing to a slot that is NULL.
-        new_token: `new_token(notify)` makes a token, an object that the library counts references
-            of. `notify` is None, or the address of a function of C and its first argument: that is
-            called when the last reference is dropped. Its second argument may be anything.
+        new_token: `new_token(notify)` makes a token, an object whose references the library counts.
+            `notify` is None, or the address of a C function and its first argument: that function
+            is called when the last reference is dropped. Its second argument may be anything.
         fill: `fill(slot, token)` stores one more reference to the token at the slot's address.
     """
 
@@ -66,7 +66,7 @@ class Loan:
     """One lending in progress: make it, lend, and call `done`.
 
     Args:
-        lender: to whom.
+        lender: the library's functions.
         held: what keeps the memory alive. It is dropped once the library has released everything
             that was lent with slots of this loan: by the main thread when it next runs Python code,
             or by the next sweep of any thread.
@@ -94,7 +94,7 @@ class Loan:
         """Arm a slot, when there is an object that clears it at its release.
 
         Args:
-            slot: the number of the slot, as the release writes it.
+            slot: its address, from `slot()`.
         """
         assert self._token is not None, "done() was called"
         self._lender.fill(slot, self._token)
@@ -106,7 +106,7 @@ class Loan:
         return self._token is not None
 
     def done(self) -> None:
-        """Say that all is lent. So does the end of a loan, where an exception drops it before."""
+        """Note that all is lent. So does the end of a loan that an exception drops before this."""
         self._token = None
         # What was released before this call could not be taken back until now.
         early = not all(slot.cell.value for slot in self._slots)
@@ -121,27 +121,27 @@ class Loan:
         """The object that a slot stands for; None if the slot is not in use.
 
         Args:
-            slot: its number.
+            slot: its address.
         """
         found = _lent.get(slot)
         return None if found is None else found.held
 
     @staticmethod
     def keep_while(in_use: Callable[[Any], bool], held: object) -> None:
-        """Keep an object for as long as a library uses its memory, which does not say when it ends.
+        """Keep an object while a library uses its memory, if the library does not announce the end.
 
         Sweeps ask: one now if other objects are kept already, one of the main thread, which is
         scheduled here, and those of lending and of close().
 
         Args:
-            in_use: `in_use(held)` says whether the library still uses it. It holds nothing of
+            in_use: `in_use(held)` is True while the library still uses it. It holds nothing of
                 `held`, may be called by any thread, and calls no Python code that can sweep.
-            held: what is kept. Its finalizer may pass it itself.
+            held: the object. Its own finalizer may pass it.
         """
         _kept[id(held)] = held, in_use
         if len(_kept) > 1:
             sweep_loans()
-        # Dropped with this frame: where a finalizer ends with this call, the sweep comes after all
+        # Dropped with this frame: if a finalizer ends with this call, the sweep comes after all
         # else that is being dropped, such as the library's object that still uses the memory.
         _ = None if _ended else _Soon()
 
@@ -199,15 +199,15 @@ def _address(function: Any) -> int:
 
 _add_pending_call = ctypes.PyDLL(None)["Py_AddPendingCall"]
 _add_pending_call.argtypes = (c_void_p, py_object)
-# 0 of any result, also the -1 of a full queue, after which the next sweep serves: Python takes
-# another result of a pending call for an exception.
+# Turns any result into 0, even the -1 of a full queue, for which the next sweep makes up: Python
+# takes any other result of a pending call for an exception.
 _add_pending_call.restype = (0).__mul__
 
 _due = UntracedCall(sweep_loans)
 # Two pending calls follow each other. The library queues the first, _sweep_soon, and passes it an
-# object of its own. So that one queues the second: is _due true? To ask sweeps. An exception in
-# there is the program's; one in a callback of ctypes would be swallowed. So nothing of the callback
-# is Python code, in which a signal handler could raise one.
+# object of its own. So that one queues the second, which asks if _due is true, and that sweeps. An
+# exception in there reaches the program; one in a callback of ctypes would be swallowed. So nothing
+# of the callback is Python code, in which a signal handler could raise one.
 _sweep_soon = CFUNCTYPE(c_int)(
     partial(_add_pending_call, _address(ctypes.pythonapi.PyObject_IsTrue), _due)
 )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The only locks of samebytes and its plugins: reentrant, and unlocked in a forked child.
 
-The garbage collector runs finalizers between any two instructions, in whichever thread it starts,
-also while that thread holds a lock. A finalizer that takes the same lock must get it, so every lock
-is reentrant, and whoever holds one calls other code only while what the lock guards is whole.
+The garbage collector runs finalizers between any two instructions, in any thread, even while that
+thread holds a lock. A finalizer that takes the same lock must get it, so every lock is reentrant,
+and its holder calls other code only while what the lock guards is in a consistent state.
 
 fork() copies locks as they are, and not the threads that would unlock them. So every lock is
 unlocked in the child, before anything else of samebytes runs there.
@@ -43,7 +43,7 @@ class KeyLocks:
     """A lock for each key, made when it is first asked for.
 
     For what must not be made twice at a time: the lock of its key is held while it is made, and
-    those who want something else do not wait. docs/explanation/design.md lists what uses it.
+    callers that want something else do not wait. docs/explanation/design.md lists what uses it.
     """
 
     __slots__ = ("_guard", "_locks")
@@ -66,13 +66,13 @@ class KeyLocks:
 
 def _unlock_all() -> None:
     for lock in list(_locks):
-        # As threading.Condition asks, and as the standard library unlocks its own.
+        # The test is that of threading.Condition; the standard library unlocks its own locks so.
         if not lock._is_owned():  # type: ignore[attr-defined]  # not in typeshed
             lock._at_fork_reinit()  # type: ignore[attr-defined]  # not in typeshed
 
 
 def in_forked_child(function: Callable[[], object]) -> None:
-    """Have `function` called in each child that fork() makes, where every lock is free.
+    """Let `function` be called in each child that fork() makes, where every lock is free.
 
     Args:
         function: takes no arguments, and must not raise.

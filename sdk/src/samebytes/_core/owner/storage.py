@@ -32,9 +32,9 @@ __all__ = [
 
 
 class Uncopyable:
-    """A base of owners, which copy and pickle refuse: a copy would end what is owned a second time.
+    """A base of owners that refuse copy and pickle: a copy would free what is owned a second time.
 
-    Subclasses say in `_instead` what to do. Plugins derive theirs from it as Storage.Uncopied.
+    Subclasses have in `_instead` what to do. Plugins derive theirs from it as Storage.Uncopied.
     """
 
     __slots__ = ()
@@ -63,17 +63,17 @@ class Storage(Uncopyable):
     `numpy.asarray(storage)` gives the bytes as a 1-D uint8 array.
 
     Args:
-        release: called once, without arguments, by whichever thread drops the last holder. It
-            empties what it gives back before C takes over: interrupted there, it leaks, and never
-            frees twice. close() raises what it raises; elsewhere Python reports that, as it does
+        release: called once, without arguments, by the thread that drops the last holder. It
+            empties what it gives back before C takes over: if it is interrupted there, it leaks,
+            and never frees twice. close() raises its errors; elsewhere Python reports them, as
             errors of finalizers. None for memory that belongs to somebody else.
         address: of the first byte, if the CPU can use it; 0 otherwise.
         nbytes: size in bytes.
         keep: what the memory lies in: another storage, the user's own object, or a tuple of them.
             flush(), wait() and close() reach the storages in it.
         holds: anything else that must live as long: an import that several mappings share, or the
-            native object whose end frees the memory. They do not reach what is here alone. In a
-            reference cycle it may be finalized before the release is called: see `untrack`.
+            native object whose end frees the memory. flush(), wait() and close() do not reach it.
+            In a reference cycle it may be finalized before the release is called: see `untrack`.
         readonly: arrays made from it cannot be made writable.
         flush: publishes writes without ending the mapping; None if nothing needs to be done.
         wait: returns when what was enqueued on this memory is done; None if nothing ever is.
@@ -119,7 +119,7 @@ class Storage(Uncopyable):
             _released_at_exit[id(self)] = weakref.ref(self)
 
     def expose(self, address: int, nbytes: int) -> None:
-        """Say where the memory is, for a backend that makes the owner before the memory.
+        """Set where the memory is, for a backend that makes the owner before the memory.
 
         Args:
             address: where the CPU reads it.
@@ -139,7 +139,7 @@ class Storage(Uncopyable):
         release = getattr(self, "release", None)  # no attribute: the constructor was interrupted
         if release is None:
             return
-        # Before anybody is looked for: who finds it by a weak reference from now on sees that.
+        # First of all: whoever finds it by a weak reference from now on sees that it is ending.
         self.release = _begun
         if type(self) is not _Later and getrefcount(self) > _ALONE:
             self.release = release
@@ -189,16 +189,16 @@ class _Later(Storage):
 
 
 def _release_later(storage: Storage) -> None:
-    """Have a storage that something still holds release with its last reference.
+    """Postpone the release of a storage that something still holds until its last reference ends.
 
-    The collector finalizes the objects of a reference cycle in any order, so that a mapping may
-    still have to be released which lies in this storage. What is made here was not there when the
-    collector looked: it, and whatever it holds, lives until the last reference is gone. That the
-    collector calls shows in the count of references, which is 1 in every other case: to make one
-    of these for every storage would nearly double the time that one takes.
+    The collector finalizes the objects of a reference cycle in any order, so a mapping that lies in
+    this storage may still have to be released. The object made here did not exist when the
+    collector looked: it, and whatever it holds, lives until the last reference is gone. A call by
+    the collector shows in the count of references, which is 1 in every other case. Making such an
+    object for every storage would nearly double the time that a storage takes.
 
     It is given the release last, when the storage holds it. An exception of a signal handler then
-    leaks; one that dropped it together with the release would release too early.
+    leaks; if one dropped the object together with the release, that would come too early.
     """
     later = _Later(keep=storage.keep)
     later.stands_for, later._imports = id(storage), storage._imports
@@ -226,7 +226,7 @@ _ALONE = _alone()
 class NativeStorage(Storage):
     """Memory that ends with its native object, or a tuple of them, which is in `keep`.
 
-    For frameworks that give no way to release it otherwise, and whose natives can hold no storage:
+    For frameworks that offer no other way to release it, and whose natives cannot hold a storage:
     close() looks for the natives by weak references.
     """
 
@@ -282,7 +282,7 @@ def owners_of_planes(owner: Any, planes: int) -> tuple[Any, ...]:
 
 
 def write_nothing_back(storages: Iterable[Storage]) -> None:
-    """Leave what mappings lie over as it is: they were refused, and nobody has written to them."""
+    """Let refused mappings, to which nobody has written, end without writing anything back."""
     for storage in storages:
         if storage.release is storage.flush:
             storage.release = None
@@ -333,7 +333,7 @@ def storage_chain(owners: Iterable[object]) -> list[Storage]:
 
 
 class _ThisThread(threading.local):
-    """The `releasing` calls of this thread, the innermost last: whose errors each is to raise."""
+    """The `releasing` calls of this thread, the innermost last, each with the errors to raise."""
 
     expected: tuple[tuple[frozenset[int], list[BaseException]], ...] = ()
 
@@ -383,7 +383,7 @@ def _leave_to_the_parent() -> None:
     for ref in list(_released_at_exit.values()):
         storage = ref()
         if storage is not None and storage.release is not None:
-            # Held on: what it holds may unmap, when it ends, what the child still reads.
+            # Kept: when what it holds ends, it may unmap memory that the child still reads.
             storage.holds, storage.release = (storage.holds, storage.release), None
     _released_at_exit.clear()
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python code that may run as a pending call, whoever traces or profiles the main thread.
 
-Where a thread is traced or profiled (pdb, coverage, cProfile), CPython 3.11 begins each function by
-looking for pending calls, and looks again as long as there are any. While it runs one it runs no
+If a thread is traced or profiled (pdb, coverage, cProfile), CPython 3.11 begins each function by
+looking for pending calls, and looks again as long as there are any. While it runs one, it runs no
 other. So a pending call that runs Python code hangs if another one was queued meanwhile
-(Python/ceval.c, DO_TRACING and handle_eval_breaker). There, nothing is traced in such code.
+(Python/ceval.c, DO_TRACING and handle_eval_breaker). So tracing is off in such code there.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _api = ctypes.pythonapi
 class UntracedCall:
     """An object that calls a function when C asks whether it is true, which it is not.
 
-    Until the function begins, nothing but C code runs.
+    Until the function begins, only C code runs.
 
     Args:
-        function: takes no arguments, and returns None. What it raises, asking raises, but for
+        function: takes no arguments, and returns None. Its errors are raised to C, except for
             StopIteration.
     """
 
@@ -52,8 +52,8 @@ def _any(*functions: Callable[[], object]) -> Callable[[], bool]:
 
 def _untraced(function: Callable[[], None]) -> Any:
     """Return the `__bool__` that calls the function while the thread's tracing is off."""
-    # PyThreadState_LeaveTracing is the finalizer of the state. What makes the calls holds it, and
-    # ends with any(), whatever is raised on the way; the function is not given it.
+    # PyThreadState_LeaveTracing is the finalizer of the state. The maker of the calls holds it, and
+    # ends with any(), whatever is raised on the way; the function does not get it.
     state: Any = type("_ThreadState", (c_void_p,), {"__slots__": ()})
     enter, leave = _api["PyThreadState_EnterTracing"], _api["PyThreadState_LeaveTracing"]
     for switch in (enter, leave):
@@ -61,14 +61,14 @@ def _untraced(function: Callable[[], None]) -> Any:
     state.__del__ = bindable(leave)
     this_thread = _api["PyThreadState_Get"]
     this_thread.restype = state
-    # To make them may start the garbage collector, which runs Python code (finalizers, and
-    # callbacks such as those of JAX). So the lookup of `__bool__`, a property, disables it; whether
-    # it was enabled (0 or 1) picks the calls that are made then, of which one enables it again.
+    # Making the calls may start the garbage collector, which runs Python code (finalizers, and
+    # callbacks such as those of JAX). So the lookup of `__bool__`, a property, disables it; the
+    # result, 1 if it was enabled, picks the calls that are made, of which one enables it again.
     disable, enable = _api["PyGC_Disable"], _api["PyGC_Enable"]
     enable.restype = None
 
     def calls(*steps: Any) -> Callable[[], bool]:
-        # Of the pairs (step, state) the first step is given the state, and the others nothing.
+        # Of the pairs (step, state), the first step gets the state, and the others get nothing.
         pairs = _iterated(partial(product, steps, _iterated(partial(map, call, (this_thread,)))))
         given = slice(2), *[slice(1)] * (len(steps) - 1)
         called = _iterated(partial(map, getitem, pairs, given))
