@@ -5,9 +5,10 @@
     port.put((stream, frame))        # waits while 4 items of this writer are there
     stream, frame = channel.get()    # whichever came first
 
-Two SimpleQueues make one: tickets say at which port an item lies, credits how many more a writer
-may put. Both are C, take no lock of Python's, and wake one thread for each item. A port always has
-as many tickets as items: a new item that takes the place of a dropped one has its ticket.
+It is made of two kinds of SimpleQueue: tickets, which tell at which port an item lies, and credits,
+one for each item that a writer may still put. Both are written in C, take no lock of Python's, and
+wake one thread for each item. A port always has as many tickets as items: a new item that takes the
+place of a dropped one gets its ticket.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ END: Final = Mark("END")
 """Stands for the frame in the last item of a stream."""
 
 FAILED: Final = Mark("FAILED")
-"""As END, where the stream ends early since an element raised."""
+"""As END, if the stream ends early because an element raised."""
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the end of a writer's work
@@ -123,9 +124,9 @@ class Port:
                 if self._when_full == "drop-newest":
                     self.dropped += 1
                     return False
-                # In one step for readers: who finds a ticket finds an item.
+                # One step for readers: whoever has a ticket finds an item.
                 with self._replacing:
-                    # The end of a stream stays: another thread may have put it there meanwhile.
+                    # The end of a stream stays; another thread may have put it there meanwhile.
                     oldest = int(bool(self.items) and isinstance(self.items[0][1], Mark))
                     if oldest >= len(self.items):
                         continue  # a reader was faster: its credit is on its way

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The common part of both ways to run a pipeline: open, plan, close, and the statistics."""
+"""The common part of both ways to run a pipeline: opening, planning, closing and statistics."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Run:
 
     Args:
         graph: its steps.
-        copy, hold: as the user said.
+        copy, hold: the user's options.
         patience: seconds to wait for frames of a pool while nothing moves.
-        on_error: "stop", or "drop" to leave out frames for which an element raised; "end-stream" to
-            end the stream of a source that raised, too.
-        threaded: several threads run it.
+        on_error: "stop", or "drop" to leave out frames for which an element raised, or "end-stream"
+            to end the stream of a source that raised as well.
+        threaded: whether several threads run it.
 
     Attributes:
-        ended_early: what ended a stream, by its number.
-        journal: what the log says of it.
-        arrivals: of the frames that come to the end of the main line; one thread notes them.
+        ended_early: the errors that ended streams, by the streams' numbers.
+        journal: writes the log about it.
+        arrivals: the times of frames at the end of the main line; one thread notes them.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Run:
         self._ends_streams = on_error == "end-stream"
         self.ended_early: dict[int, ElementError] = {}
         negotiation = Negotiation(copy=copy, sources=[step.name for step in graph.sources])
-        # What is waited for, and whether it can come.
+        # It knows what is waited for, and whether that can still come.
         self.watch = Watch(patience)
         self.readers = [
             Reader(step, number, negotiation, self.watch, several=len(graph.sources) > 1)
@@ -128,9 +128,9 @@ class Run:
             throw(step.failed(error, "open"))
 
     def ends_stream(self, reader: Reader, error: BaseException) -> bool:
-        """True if the error of a source ends its stream alone; the error is then noted.
+        """True if the error of a source ends only its stream; the error is then noted.
 
-        False where frames of its pool are missing: it is the program that keeps them.
+        False if frames of its pool are missing, since it is the program that keeps them.
         """
         kept = isinstance(error, PoolTimeoutError | Stopped)
         if not isinstance(error, ElementError):
@@ -143,10 +143,10 @@ class Run:
         return True
 
     def interrupt(self, *, again: bool = False) -> None:
-        """Ask every element to return soon. What one raises is raised by close().
+        """Ask every element to return soon. close() raises the error of one that raises here.
 
         Args:
-            again: also those that were asked already.
+            again: ask those again that were asked already.
         """
         if again:
             self._interrupted.clear()
@@ -183,16 +183,16 @@ class Run:
             step.element.interrupt()
         except Exception as error:
             self._interrupting = self._interrupting or step.failed(error, "interrupt")
-        # After Ctrl-C it is asked again, by the next call.
+        # Not after Ctrl-C: then the next call asks it again.
         self._interrupted.add(step)
 
     def close(self, *, failed: bool = False, left: frozenset[Element] = frozenset()) -> None:
         """Close every element, last ones first.
 
         Args:
-            failed: an exception is on its way already: those of close() do not replace it. The
-                elements find it as their `run_failed`.
-            left: elements that a thread is still in, which are left alone.
+            failed: whether an exception is on its way already, which errors of close() do not
+                replace. Elements find it in their `run_failed`.
+            left: elements in which a thread still is; they are left alone.
 
         Raises:
             ElementError: an element raised in close() or interrupt().
@@ -254,7 +254,7 @@ class Run:
         Args:
             before: the queues of the steps.
             ends: the ports where sources put frames for the program.
-            untaken: the number of frames that had come out when it stopped.
+            untaken: the number of frames that had come out and were not taken when it stopped.
         """
         rows = []
         for reader in self.readers:

@@ -41,9 +41,9 @@ __all__ = ["Running"]
 class Running(Uncopyable):
     """A pipeline that runs. Iterating gives the frames of the main line's last element.
 
-    It stops at the end of the block, at the end of all streams and when an element raises: what had
-    gone past that element comes out before the error. Then no thread, frame or descriptor of it is
-    left. `async for` and `async with` wait without blocking the event loop.
+    It stops at the end of the block, at the end of all streams, and when an element raises: frames
+    that had passed that element come out before the error. Then no thread, frame or descriptor of
+    it is left. `async for` and `async with` wait without blocking the event loop.
 
     Attributes:
         stopped: it has stopped.
@@ -151,15 +151,14 @@ class Running(Uncopyable):
         return dict(self._run.ended_early)
 
     def progress(self) -> Progress:
-        """The frames read so far, and where the sources know it, those in all and the time left."""
+        """The frames read so far and, if the sources know them, the total and the time left."""
         return self._run.progress()
 
     @property
     def seconds_still(self) -> float:
         """The seconds since an element took a frame; before the first one, since it was opened.
 
-        For a check whether all is well: a source that has no connection and an element that hangs
-        let it grow.
+        It is for health checks: it grows while a source has no connection, or an element hangs.
         """
         return self._run.watch.seconds_still()
 
@@ -175,7 +174,7 @@ class Running(Uncopyable):
         return self._run.statistics(workers.inputs, workers.ends, workers.output.lost)
 
     def stop(self) -> None:
-        """Stop now; any thread may say so. Frames that are under way are dropped, and counted.
+        """Stop now. Any thread may call this. Frames that are under way are dropped, and counted.
 
         Raises:
             ElementError: an element raised in interrupt() or close(), or does not return from a
@@ -191,7 +190,7 @@ class Running(Uncopyable):
             self._frames.close()  # type: ignore[attr-defined]  # both are generators
         except ValueError:  # another thread is in it
             if self._workers is None:
-                # That thread closes the elements, when it comes out of the one that it is in.
+                # That thread closes the elements, once the one that it is in has returned.
                 self._run.interrupt()
                 return
         self._finish(failed=failed)
@@ -210,7 +209,7 @@ class Running(Uncopyable):
             workers.ask_to_stop()  # an element stops its own pipeline: others wait for it
             return
         if not self._ending.acquire(blocking=False):
-            # Another thread stops it. What that still waits for, as in close(), is cut short.
+            # Another thread is stopping it. What that one waits for, as in close(), is cut short.
             self._run.interrupt()
             self._ending.acquire()
         try:  # whoever comes second finds everything closed
@@ -238,7 +237,7 @@ class Running(Uncopyable):
             if workers is not None:
                 try:
                     left = workers.stop()
-                except BaseException:  # Ctrl-C: the rest of it, until that comes again
+                except BaseException:  # Ctrl-C: do the rest, unless it comes again
                     failed = True
                     try:
                         left = workers.stop()
@@ -270,7 +269,7 @@ class Running(Uncopyable):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # What ended it and was not asked for yet.
+        # An error that ended it may not have been raised yet.
         workers = self._workers
         failed = workers is not None and workers.failed
         if kind is None and not failed:
@@ -304,15 +303,16 @@ def _stop_living() -> None:
     for running in list(_living):
         try:
             running.stop()
-        except Exception:  # the program has ended: nobody else can say it
+        except Exception:  # the program has ended: nobody else can report it
             sys.excepthook(*sys.exc_info())
 
 
 def _stop_at_exit(running: Running) -> None:
     global _modules  # noqa: PLW0603 - when it was registered last
     _living.add(running)
-    # Those who registered last are called first: before the elements' frameworks go, which may
-    # register when they are imported. Not each time: what was unregistered leaves an empty entry.
+    # Functions that were registered last are called first. This one must come before those of the
+    # elements' frameworks, which may register when they are imported. But not registered each time:
+    # an unregistered function leaves an empty entry.
     if len(sys.modules) != _modules:
         _modules = len(sys.modules)
         atexit.unregister(_stop_living)
@@ -320,9 +320,9 @@ def _stop_at_exit(running: Running) -> None:
 
 
 def _leave_to_the_parent() -> None:
-    """Let nothing end what runs in the parent, not even the child's last moments.
+    """Keep a forked child from ending what runs in the parent, even when the child itself ends.
 
-    A decoder, a GStreamer pipeline or an inference waits in its end for threads, which a child does
+    A decoder, a GStreamer pipeline or an inference waits at its end for threads, which a child does
     not have.
     """
     for running in [one for one in _living if not one.stopped]:

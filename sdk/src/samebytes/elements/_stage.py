@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One step at work: it maps each frame to its element, and gives what comes of it."""
+"""One step at work: it maps each frame for its element, and passes on what the element gives."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ __all__ = ["Stage", "announced", "wrapped"]
 _clock = time.perf_counter_ns
 
 _AT_THE_END, _NAP = 1.0, 0.001
-"""Seconds that a stream's last frames may take until nobody reads them: others see the end when
-the source does, and release them in threads of their own."""
+"""Seconds that a stream's last frames may take until nobody else reads them: decoders see the end
+when the source does, and release frames in threads of their own."""
 
 
 class Stage:
@@ -49,8 +49,8 @@ class Stage:
         negotiation: finds links for streams and layouts that are new.
         hold: how many frames of a stream may wait until they can be written to.
         sources: the origins of their frames, if there are several sources.
-        drops: at the end of a stream, leave out frames for which the element raises.
-        threaded: several threads may feed it.
+        drops: whether frames at the end of a stream are left out if the element raises for them.
+        threaded: whether several threads may feed it.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class Stage:
         self._waiting: dict[int, deque[Frame]] = {}
         self._given: dict[int, tuple[Any, Any]] = {}
         self._confirming = Lock()
-        # What negotiate() said for each stream; an element may give a frame of before late.
+        # The results of negotiate() for each stream: an element may give frames of earlier ones.
         self._plans: dict[int, list[FrameInfo]] = {}
         self._gate = Gate() if threaded and step.element.concurrent else None
         element = step.element
-        # What several threads do to an element at a time does not tell them apart.
+        # If several threads use an element at a time, its count does not show whose frames it kept.
         self._keeps = type(element).frames_kept is not Element.frames_kept
         self._counts_kept = self._keeps and not element.concurrent
         # Functions, not bound methods: those would refer to the stage, and the stage to them.
@@ -94,9 +94,9 @@ class Stage:
             self._work = Stage._transform
 
     def feed(self, frame: Frame, stream: int) -> Iterator[tuple[int, Frame]]:
-        """Hand one frame to the element; gives what comes of it, each with its stream.
+        """Pass one frame to the element, and give what comes of it, each with its stream.
 
-        That can be another one: elements may give frames later.
+        The stream can be another one, since elements may give frames later.
 
         Raises:
             ElementError: the element raised, or cannot take the frame.
@@ -126,13 +126,13 @@ class Stage:
                 self._gate.leave()
 
     def end(self, stream: int) -> Iterator[tuple[int, Frame]]:
-        """A stream has ended; gives what was kept back, each with its stream.
+        """End a stream, and give what was kept back, each with its stream.
 
         Raises:
             ElementError: the element raised.
         """
         try:
-            # They stay where they wait until their turn: what stops it here is to count them.
+            # Each stays in the queue until its turn: if this is stopped, the others are counted.
             until = time.monotonic() + _AT_THE_END
             while waiting := self._waiting.get(stream):
                 _await_release(waiting[0], until)
@@ -154,7 +154,7 @@ class Stage:
         """The frames that end_of_stream() gives.
 
         Returns:
-            True if that was all; False if it raised, and has more frames that it kept.
+            True if that was all; False if it raised, and still has frames that it kept.
         """
         before = self._account() if self._keeps else 0
         try:
@@ -174,7 +174,7 @@ class Stage:
         try:
             yield from (one for one in items if one is not None)
         except GeneratorExit:
-            if items is not given:  # a list: nobody else knows of its other frames
+            if items is not given:  # a list: nobody else counts its other frames
                 self.meter.lose(sum(one is not None for one in items))
             raise
 
@@ -183,11 +183,11 @@ class Stage:
         return 1 + before - self._account() if self._counts_kept else 1
 
     def _account(self) -> int:
-        """Frames that the element has kept back, and those that it has given."""
+        """The number of frames that the element has kept back or given."""
         return self.step.element.frames_kept() + self.meter.frames_out
 
     def abandon(self, stream: int) -> None:
-        """A stream ends early: what waits does not go on."""
+        """End a stream early: what waits does not go on."""
         self.meter.lose(len(self._waiting.pop(stream, ())))
 
     def hold_at_most(self, frames: int | None) -> None:
@@ -201,7 +201,7 @@ class Stage:
             self.abandon(stream)
 
     def lose_kept(self) -> None:
-        """The element is about to be closed: what it has kept back does not go on."""
+        """Count what the element has kept back as lost, before it is closed."""
         if self._keeps:
             self.meter.lose(self.step.element.frames_kept())
 
@@ -221,9 +221,9 @@ class Stage:
         self, error: Exception, stream: int, frame: Frame | None, frames: int = 1,
         taken: int = 0,
     ) -> None:  # fmt: skip
-        """Leave out what the element raised for, where that was chosen; else raise."""
+        """Leave out the frame for which the element raised, if that was chosen; else raise."""
         if self._drops:
-            # It is counted, and the log says it.
+            # It is counted, and the log reports it.
             self._failed(error, stream, frame, frames, taken)
         else:
             throw(self._failed(error, stream, frame, frames, taken))
@@ -240,7 +240,7 @@ class Stage:
         return link
 
     def _confirm(self, frame: Frame, stream: int) -> Link:
-        """A stream's first frame, or one of another layout: see whether the plan holds."""
+        """Check the plan for a stream's first frame, or one of another layout; return the link."""
         with self._confirming:
             planned = self.links.get(stream)
             context = self._negotiation.contexts.add(frame.context)
@@ -255,13 +255,13 @@ class Stage:
             return link
 
     def _source_of(self, frame: Frame) -> FrameInfo | None:
-        """The source's description of its frames, as of its first one, if this frame is its own."""
+        """The description that a source gave of its frames, if this frame came straight from it."""
         before, origin = self.step.before, frame._origin
         own = before is not None and isinstance(before.element, Source) and origin is not None
         return origin[0].info if own else None
 
     def _when_writable(self, frame: Frame, stream: int, link: Link) -> Iterator[tuple[int, Frame]]:
-        """A decoder refers to frames that it gave: they wait here, in order, until it does not."""
+        """Let frames to which a decoder still refers wait, in order, until it no longer does."""
         waiting = self._waiting.setdefault(stream, deque())
         if not waiting:
             if link.private or not frame.readonly:
@@ -304,7 +304,7 @@ class Stage:
             frame = _instead_of(frame, own_copy(frame))
         target = link.target
         if link.access == "r" and (target is None or target is frame.context):
-            # Of a frame that others get too, nobody has one that can be written to.
+            # If others get the frame too, nobody gets one that can be written to.
             return frame, frame.map(frame.context, "r") if self._shared else frame
         if target is None:
             return frame, frame

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running a pipeline with a thread for each element, and bounded queues between them.
 
-When an element raises, nothing more is read, and what it had not come to is counted as lost. What
-had gone past it goes on to the end, as it would in a plain loop; then the error is raised.
+When an element raises, nothing more is read, and the frames that it had not reached are counted as
+lost. Those that had passed it go on to the end, as they would in a plain loop; then the error is
+raised.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ __all__ = ["Threads"]
 _SLICE = 0.05
 _PATIENCE = 10.0
 """Seconds that an element may take to return when the pipeline stops, and that frames may take to
-their end when an element raised."""
+reach the end after an element has raised."""
 
 
 class Threads:
@@ -38,12 +39,12 @@ class Threads:
 
     Args:
         run: what they run.
-        threads: how many for each element that is `concurrent`; the others have one.
+        threads: how many there are for each element that is `concurrent`; others have one.
         queue: how many frames may wait before each element.
         when_full: what a source does with a frame for which there is no room.
 
     Attributes:
-        output: where what comes out waits for the program.
+        output: where the frames that come out wait for the program.
         inputs: where frames wait for each step.
         ends: where sources put frames that come out as they are.
     """
@@ -58,7 +59,7 @@ class Threads:
         # What ended the run, if not the end of the streams.
         self._error: BaseException | None = None
         self._stopping = False
-        # stop() was called: where Ctrl-C came in an element's interrupt(), that is called once more
+        # stop() was called: if Ctrl-C came in an element's interrupt(), that is called once more
         # before anybody waits for the element.
         self._asked = False
         self._failing = Lock()
@@ -73,14 +74,15 @@ class Threads:
             if run.graph.last is None:
                 self.ends[reader.step] = self.output.port(queue, when_full)
                 self._ports[reader.step].append(self.ends[reader.step])
-        # Those of the sources themselves, if nothing follows them in the main line.
+        # How many ends each stream has: its own if nothing follows the sources in the main line,
+        # and that of each step from which frames do not go on.
         self._ends = int(run.graph.last is None)
         for step in run.graph.steps:
             self._ports[step] = self._ports_after(step.after, queue, "wait")
             if step is run.graph.last:
                 self._ports[step].append(self.output.port(queue))
             if not step.after and step is not run.graph.last:
-                # A branch whose frames nobody takes: that it has ended is waited for.
+                # A branch whose frames nobody takes: only its end is waited for.
                 self._marks[step] = self.output.port(1)
             self._ends += not step.after or step is run.graph.last
         # Ends of streams that have not come out yet.
@@ -100,14 +102,14 @@ class Threads:
             thread.start()
 
     def stop(self) -> frozenset[Element]:
-        """End them all. Called again after an exception, it goes on where that came.
+        """End them all. If an exception comes, another call goes on from there.
 
         Returns:
             The elements that did not return in time; their threads are left.
         """
         with self._failing:
-            # Then no element is in a call that must be cut short, and what close() still does,
-            # such as sending what waits, is not to be cut short either.
+            # If all have ended, no element is in a call that must be cut short. And the work of
+            # close(), such as sending what waits, must not be cut short either.
             ended = not self.remaining and not self._stopping
             again, self._stopping = self._asked, True
             self._asked = True
@@ -167,7 +169,7 @@ class Threads:
         self.raise_error()
 
     def take(self) -> Frame | None:
-        """The next item, if it is a frame; `remaining` says whether more will come."""
+        """The next item, if it is a frame; `remaining` is above 0 while more may come."""
         item = self.output.get()
         if item is STOP:
             self.remaining = 0
@@ -236,7 +238,7 @@ class Threads:
             work(*arguments)
         except Stopped:
             pass
-        except BaseException as error:  # not of an element: those are dealt with nearer to them
+        except BaseException as error:  # not an element's: those are handled closer to it
             self._fail(error)
             self.ask_to_stop()
 
@@ -247,7 +249,7 @@ class Threads:
                 return
             self._stopping = True
             self._error = error
-            # An element may never return: then what is under way is given up.
+            # An element may never return: after this time, what is under way is given up.
             self._unfinished = threading.Timer(_PATIENCE, self.ask_to_stop)
             self._unfinished.daemon = True
             self._unfinished.start()
@@ -313,7 +315,7 @@ class Threads:
             except Stopped:
                 raise
             except BaseException as error:
-                # What it had given of the frame goes on.
+                # What the element gave before it raised goes on.
                 raised = not (self._run.drops and isinstance(error, ElementError))
                 if raised:
                     self._fail(error)
@@ -324,10 +326,10 @@ class Threads:
 
 
 def _ends(thread: threading.Thread, seconds: float) -> bool:
-    """True if a thread was not started, or ends within that time; a long one is cut short.
+    """True if a thread was not started, or ends within that time, of which it waits only a slice.
 
-    Where a signal handler raises in join() or is_alive(), CPython 3.11 and 3.12 take the thread
-    for ended from then on.
+    If a signal handler raises in join() or is_alive(), CPython 3.11 and 3.12 believe from then on
+    that the thread has ended; so signals are deferred.
     """
     with deferred():
         if thread.ident is not None:
@@ -340,10 +342,10 @@ class _InOrder:
 
     Args:
         stage: the element at work.
-        emit: hands on a frame, or a mark, of a stream.
-        failed: gets what the element raises at the end of a stream.
-        threads: how many serve it. Together they are at most twice as many frames ahead of the
-            slowest, such as one for which the model is compiled: what they made of them waits.
+        emit: passes on a frame, or a mark, of a stream.
+        failed: gets the error that the element raises at the end of a stream.
+        threads: how many serve it. Together they are ahead of the slowest frame, such as one for
+            which a model is compiled, by at most twice as many frames, whose results wait.
 
     Attributes:
         alone: only one thread serves it, and emits at once.
@@ -386,17 +388,17 @@ class _InOrder:
         return self._taken - self._next < self._most or self._stopped
 
     def stop(self) -> None:
-        """Let nobody wait any more: the channel says that it has stopped."""
+        """Wake all that wait, since the channel has stopped."""
         with self._moved:
             self._stopped = True
             self._moved.notify_all()
 
     def give(self, number: int, stream: int, given: Any, raised: bool) -> None:
-        """Emit what came of an item, once everything before it was emitted.
+        """Emit the results of an item, once those of all items before it were emitted.
 
         Args:
             given: a list of frames with their streams, or a mark.
-            raised: the element raised after that, and nothing goes on any more.
+            raised: whether the element raised after that, so that nothing goes on any more.
         """
         if self.alone:
             self._emit(stream, given, raised)
@@ -416,7 +418,7 @@ class _InOrder:
             self._giving.release()
 
     def forget(self) -> None:
-        """Let go of what never had its turn."""
+        """Let go of results that never had their turn."""
         while self._done:
             given = self._done.popitem()[1][1]
             if isinstance(given, list):
@@ -430,7 +432,7 @@ class _InOrder:
                 except Stopped:
                     raise
                 except BaseException as error:  # of end_of_stream()
-                    self._failed(error)  # first: who gets the mark asks for it
+                    self._failed(error)  # first: whoever gets the mark asks for the error
                     self.broken = True
                     self.ended.add(stream)
                     self.emit(stream, FAILED)
