@@ -277,6 +277,22 @@ def test_a_full_output_is_reported(site: Site, words: str, unbuffered: str) -> N
     assert done.returncode == 1
 
 
+@pytest.mark.together
+def test_the_output_is_reported_once_where_an_element_writes_it(site: Site) -> None:
+    file = site.path / "prints.py"
+    file.write_text(
+        "import samebytes as sb, samebytes.elements as el\n"
+        "frame = sb.context('cpu').allocate_frame('GRAY8', 8, 8)\n"
+        "pipeline = el.Pipeline([frame], lambda frame: print(frame, flush=True))\n"
+    )
+    done = shell(site, f"run {file} --quiet >/dev/full")
+    log, said = done.stderr.splitlines()
+    assert log.endswith("ERROR samebytes: element '<lambda>' (stream 0): OSError: [Errno 28] No "
+                        "space left on device")  # fmt: skip
+    assert said == "samebytes: cannot write the output: No space left on device"
+    assert done.returncode == 1
+
+
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.together
 def test_a_closed_output_is_discarded(site: Site, words: str) -> None:

@@ -60,6 +60,8 @@ def _status(arguments: list[str], output: Output) -> int:
     except KeyboardInterrupt:
         return 130
     except SamebytesError as error:
+        if output.error is not None and error.__cause__ is output.error:
+            return 1  # of an element that prints; the caller says it
         _tell(error, f"{error}{_place_of(error)}")
         return 2 if isinstance(error, UnknownNameError | AmbiguousTargetError) else 1
     except Exception as error:
