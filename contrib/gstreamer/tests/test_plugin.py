@@ -94,8 +94,12 @@ def test_contexts() -> None:
         sb.context("gstreamer:VA")
     with pytest.raises(UnsupportedObjectError, match="derive"):
         sb.context("gstreamer:OpenCL")
-    with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
+    with pytest.raises(UnsupportedObjectError, match=r"cannot allocate tensors: .*_frame\(\)"):
         sb.context("gstreamer").allocate((3, 4))
+    with pytest.raises(UnsupportedObjectError, match='cannot allocate frames: map one of "cpu"'):
+        sb.context("gstreamer").allocate_frame("NV12", 64, 48)
+    frame = sb.context("cpu").allocate_frame("NV12", 64, 48).map("gstreamer", "rw")
+    assert str(frame.image) == "NV12 64x48"
 
 
 def test_handles() -> None:

@@ -183,6 +183,12 @@ def test_a_warped_picture_of_unknown_shape_says_none(frame: Frame) -> None:
         metadata.meta_of_warped(frame, 10, 100)
 
 
+@pytest.mark.parametrize("matrix", [QUARTER, np.ones((2, 3)), None])
+def test_a_bare_matrix_is_refused(frame: Frame, matrix: Any) -> None:
+    with pytest.raises(MetadataError, match="transform must be an AffineTransform"):
+        metadata.meta_of_warped(frame, 10, 100, matrix)
+
+
 @pytest.mark.parametrize("name", ["x", "y", "width", "height"])
 @pytest.mark.parametrize("value", [1.5, np.float32(2), "3", None])
 def test_a_region_is_of_whole_pixels(name: str, value: Any) -> None:

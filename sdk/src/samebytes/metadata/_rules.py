@@ -103,12 +103,14 @@ def meta_of_warped(
         transform: from normalised points of the new picture to normalised points of the frame.
 
     Raises:
-        MetadataError: the frame is not an image, its list of entries holds something else, or the
-            new picture shows a line or a point of it.
+        MetadataError: the frame is not an image, its list of entries holds something else, the
+            transform is none, or the new picture shows a line or a point of it.
         LayoutError: metadata["sample_aspect_ratio"] is not what it can be.
     """
     meta = meta_of(frame)
     image = image_of(meta)
+    if not isinstance(transform, AffineTransform):
+        raise MetadataError("transform", f"must be an AffineTransform, not {transform!r}")
     whole = transform is _AS_IT_IS or transform == _AS_IT_IS
     is_same = width == image.width and height == image.height
     info = image if is_same else ImageInfo.of(image.format, width, height)

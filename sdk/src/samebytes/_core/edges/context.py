@@ -236,7 +236,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             UnsupportedObjectError: this framework cannot allocate.
             ClosedError: the context was closed.
         """
-        raise UnsupportedObjectError(f"{self.node} cannot allocate tensors")
+        raise UnsupportedObjectError(f"{self.node} cannot allocate tensors: use allocate_frame()")
 
     def allocate_frame(
         self, format: Any, width: int, height: int, *options: Any, **named: Any
@@ -254,7 +254,7 @@ class Context(TypedContext[TensorT_co, FrameT_co]):
             MetadataError: what is said of the frame is not what it must be.
             ClosedError: the context was closed.
         """
-        raise UnsupportedObjectError(f"{self.node} cannot allocate frames")
+        raise UnsupportedObjectError(f'{self.node} cannot allocate frames: map one of "cpu" to it')
 
     @overload
     def derive(self, node: type[AnyContext]) -> AnyContext: ...
