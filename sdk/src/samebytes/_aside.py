@@ -30,7 +30,7 @@ _INTERRUPT: Any = object()
 
 
 def _nothing() -> None:
-    """For those who have nothing to wake or to close."""
+    """Do nothing, if there is nothing to wake or to close."""
 
 
 def taken_from(queue: SimpleQueue[R]) -> R:
@@ -151,7 +151,7 @@ class Aside:
     def close(self) -> None:
         """End the thread; at once, unless a call was given up."""
         self._calls.put(None)
-        self._wake = self._leave = _nothing  # which may hold who has this object
+        self._wake = self._leave = _nothing  # these may hold the holder of this object
         if self._thread is not None and not self._left and not sys.is_finalizing():
             self._thread.join()
 

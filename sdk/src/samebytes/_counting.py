@@ -49,7 +49,7 @@ def count_copy(edge: str, nbytes: int) -> None:
     """Record one copy of `nbytes` bytes on `edge` ("ffmpeg -> ffmpeg (make_writable)").
 
     Args:
-        edge: what copied, for who reads the statistics.
+        edge: what copied, for readers of the statistics.
         nbytes: how many were copied.
     """
     _this_thread.copied += nbytes

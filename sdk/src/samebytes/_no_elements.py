@@ -18,7 +18,7 @@ class NoElements:
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # a type checker says so itself
+    if not TYPE_CHECKING:  # a type checker reports it itself
 
         def __getitem__(self, _: Any) -> Any:
             raise TypeError(self._has_none("is not indexed"))

@@ -268,7 +268,7 @@ class ParameterError(ElementError, ValueError):
 
     Attributes:
         parameter: its name; "" where there are too many values.
-        value: what it was given; None where it was given nothing.
+        value: the value that was given; None if there was none.
         expected: what it must be.
     """
 

@@ -96,7 +96,7 @@ class Memfd(Allocator):
         try:
             fd = Fd(os.memfd_create("samebytes", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING))
             os.ftruncate(fd.fileno(), _whole_pages(nbytes))
-            # Nobody can cut it short under a mapping. udmabuf wants the seal on shrinking too.
+            # Nobody can cut it short under a mapping. udmabuf requires the seal on shrinking, too.
             fcntl.fcntl(fd.fileno(), fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
         except OSError as error:
             raise _failed("memfd_create", error, nbytes) from error

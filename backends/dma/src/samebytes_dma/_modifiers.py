@@ -49,7 +49,7 @@ def keeps_every_bit(modifier: int) -> bool:
 
 
 def modifier_name(modifier: int) -> str:
-    """For people: "linear", "unknown", or the number with its vendor."""
+    """A modifier in words: "linear", "unknown", or the number with its vendor."""
     if modifier == LINEAR:
         return "linear"
     if modifier == INVALID:

@@ -62,10 +62,10 @@ _KINDS = (
 
 
 def devices() -> dict[str, pyopencl.Device]:
-    """Every device by its name: "GPU", or "GPU.0", "GPU.1" where there are several of a kind."""
+    """All devices by name: "GPU", or "GPU.0", "GPU.1" if there are several of a kind."""
     try:
         platforms = pyopencl.get_platforms()
-    except pyopencl.Error:  # the loader says so if it finds no driver
+    except pyopencl.Error:  # the loader's, if it finds no driver
         return {}
     found = [device for platform in platforms for device in _of_platform(platform)]
     counts = Counter(_kind(device) for device in found)

@@ -66,7 +66,7 @@ class CpuToOpenCL(MemoryMapper):
         else:
             storage, handle = Storage(keep=whole, nbytes=nbytes), whole.handle
         if not item.readonly:
-            # Of each mapping its own: others of the same buffer may work on other queues.
+            # One for each mapping: others of the same buffer may work on other queues.
             storage.flush = partial(show_host, queue, whole.handle, whole.nbytes)
         if queue.ordered:
             storage.wait = queue.finish

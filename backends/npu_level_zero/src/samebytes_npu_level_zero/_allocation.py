@@ -74,7 +74,7 @@ class Allocation:
 
     @property
     def address(self) -> int:
-        """Of the first byte; 0 before `new_memory()` has made it."""
+        """The address of the first byte; 0 before `new_memory()` has made it."""
         return self._cell.value or 0
 
     @property

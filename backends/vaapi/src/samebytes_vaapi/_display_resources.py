@@ -54,7 +54,7 @@ class DisplayResources:
         # signal handler can come between a call and the note of what it made.
         self._surfaces: dict[int, c_uint32] = {}
         self._images: dict[int, ImageCells] = {}
-        # With the function that destroys each.
+        # Each with the function that destroys it.
         self._others: dict[int, tuple[c_uint32, str]] = {}
 
     @property

@@ -83,7 +83,7 @@ class Image:
 
     @property
     def address(self) -> int:
-        """Of the buffer, while it is mapped; else 0."""
+        """The address of the buffer while it is mapped; otherwise 0."""
         return self._cells.address.value or 0
 
     def map(self) -> None:
@@ -125,7 +125,7 @@ def derived(surface: SurfaceHandle) -> Image:
     """The surface itself as an image, mapped, where the driver can (vaDeriveImage).
 
     Raises:
-        VAError: the driver cannot, mostly since the surface is tiled.
+        VAError: the driver cannot, usually because the surface is tiled.
         LayoutError: it is not what it was declared as.
     """
     display = surface.display

@@ -106,7 +106,7 @@ def _external(
 
 
 def _prime2(layout: SurfaceLayout, codes: tuple[int, ...]) -> VADRMPRIMESurfaceDescriptor:
-    """For memory of any layout: one layer for all planes, or one for each."""
+    """A descriptor for memory of any layout: one layer for all planes, or one for each."""
     image = layout.image
     described = VADRMPRIMESurfaceDescriptor(
         fourcc=format_of(image.format).fourcc,

@@ -16,7 +16,7 @@ __all__ = ["VATensor"]
 
 
 class VATensor(Tensor):
-    """One plane of a surface. It has no strides: the driver alone knows how surfaces lie.
+    """One plane of a surface. It has no strides: only the driver knows how surfaces lie.
 
     `native` is a VAPlane. The CPU cannot read it where it lies: `map("cpu")` lets the driver map
     it, where the driver can.

@@ -166,7 +166,7 @@ class Current:
 
     def __enter__(self) -> None:
         try:
-            # With nothing between the call and the list.
+            # Nothing comes between the call and the list.
             self._pushed.extend(map(driver.cuCtxPushCurrent, (self._handle,)))
             check("cuCtxPushCurrent", self._pushed[0][0])
         except BaseException:

@@ -240,7 +240,7 @@ def follows_home_of(context: Home, stream: int, holder: object) -> bool:
     check_device(context, stream)
     found = follows_home(stream)
     with suppress(TypeError):  # it has no weak references
-        # What ends is forgotten by C code, which works as the interpreter ends, too.
+        # C code forgets what has ended, which works even while the interpreter ends.
         end = ref(holder, partial(known_streams.pop, id(holder)))
         known_streams[id(holder)] = key, found, end
     return found

@@ -87,7 +87,7 @@ class Visit(CudaStorage):
     """Memory of another framework.
 
     Attributes:
-        uses: who uses it.
+        uses: its users.
     """
 
     __slots__ = ("uses",)

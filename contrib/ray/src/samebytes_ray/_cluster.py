@@ -68,7 +68,7 @@ def hire(stage: Stage, on_error: str) -> Any:
             options[_OPTIONS[name]] = amount
         else:
             custom[name] = amount
-    # Who restarts it is the pipeline, which knows the frames that it had.
+    # The pipeline restarts it, since it knows the frames that the actor had.
     options |= {"resources": custom, "max_restarts": 0, "max_task_retries": 0}
     actor = ray.remote(Worker).options(**options)
     return actor.remote(stage.pickled, stage.copy, on_error, stage.last)

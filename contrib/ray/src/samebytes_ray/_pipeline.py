@@ -196,7 +196,7 @@ class Running(sb.Storage.Uncopied):
         return sum(post.restarts for post in self._conductor.posts)
 
     def explain(self) -> str:
-        """In which process each element runs, and what was agreed on there."""
+        """The process in which each element runs, and what was agreed on there."""
         return self._conductor.explain()
 
     def statistics(self) -> el.Statistics:

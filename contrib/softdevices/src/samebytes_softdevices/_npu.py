@@ -25,7 +25,7 @@ __all__ = ["DRIVER", "LOADER_VARIABLE", "plan"]
 DRIVER = "libsoftnpu.so"
 LOADER_VARIABLE = "SAMEBYTES_SOFTNPU_LOADER"
 _LOADER = "libze_loader.so.1"
-# What OpenVINO's plugin looks up, and gives up without: since Level Zero 1.9.
+# Functions without which OpenVINO's plugin gives up: since Level Zero 1.9.
 _NEEDED = b"\0zeCommandListHostSynchronize\0"
 
 

@@ -288,7 +288,7 @@ class v4l2_requestbuffers(ctypes.Structure):
 
 
 class timeval(ctypes.Structure):
-    """Of sys/time.h."""
+    """The structure of sys/time.h."""
 
     _fields_ = [("tv_sec", c_long), ("tv_usec", c_long)]
 

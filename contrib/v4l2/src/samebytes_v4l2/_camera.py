@@ -258,7 +258,7 @@ class Camera:
         """Frame after frame, until interrupt(); errors as of `read`."""
         while (frame := self.read()) is not None:
             yield frame
-            del frame  # else it would be held while the next one is waited for
+            del frame  # it must not be held during the wait for the next one
 
     def interrupt(self) -> None:
         """End a read() that waits, with None; so do later ones, until start(). From any thread."""

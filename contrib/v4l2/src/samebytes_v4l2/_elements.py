@@ -128,7 +128,7 @@ class SourceElement(el.Source):
         )  # fmt: skip
 
     def frames_expected(self) -> int | None:
-        """As many as `frames` says."""
+        """The number of frames, if `frames` is set."""
         return self.frames
 
     def open(self, context: Context | None) -> None:

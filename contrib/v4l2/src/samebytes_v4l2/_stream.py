@@ -196,7 +196,7 @@ class Stream:
         except CameraGoneError:
             pass  # with all that it had
         except BusyError:
-            pass  # before Linux 5.0, held frames keep buffers; the next start() says so
+            pass  # before Linux 5.0, held frames keep buffers; the next start() raises it
         finally:
             self._buffers = ()  # a held frame holds the stream
 
@@ -254,7 +254,7 @@ class Stream:
             try:
                 self._device.call("VIDIOC_QBUF", buffer.asked())
             except CameraGoneError:
-                pass  # the next read() says so
+                pass  # the next read() raises it
             except NativeError as error:
                 if error.code != errno.EIO:  # of a stream that has failed, as above
                     raise

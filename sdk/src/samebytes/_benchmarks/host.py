@@ -62,7 +62,7 @@ def picture(width: int, height: int) -> np.ndarray[Any, Any]:
 
 
 def _identity(access: Access, width: int, height: int) -> Ways:
-    """To where it is already. A result that cannot be written has an array of its own."""
+    """A mapping to where it is already. A read-only result has an array of its own."""
     array = picture(width, height)
     made, least = tensor(array), Least.over(array)
     return Ways(

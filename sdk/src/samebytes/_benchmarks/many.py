@@ -24,7 +24,7 @@ _CALLS = 20_000
 
 
 def made(width: int, height: int) -> Ways:
-    """With the cyclic collector at work, which looks at all that lives again and again."""
+    """The times while the cyclic collector works, which visits all living objects repeatedly."""
     array = picture(width, height)
     return Ways(
         ours=partial(_hold_many, lambda: tensor(array)),

@@ -77,7 +77,7 @@ def _print(name: str, findings: list[Finding]) -> None:
 
 
 def _counts(findings: Sequence[Finding]) -> str:
-    """As "12 passed, 0 failed"."""
+    """A line such as "12 passed, 0 failed"."""
     count = Counter(finding.outcome for finding in findings)
     return ", ".join(
         f"{count[outcome]} {outcome}"

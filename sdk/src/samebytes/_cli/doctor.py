@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({**_machine(), "plugins": list(map(_as_dict, findings))}, indent=2))
     else:
         _print(findings)
-    # What the user switched off is not a fault, unless it is asked for by its name.
+    # A plugin that the user switched off is not a fault, unless it is asked for by name.
     judged = [f for f in findings if options.names or not f.record.disabled]
     return 0 if all(f.examination.result.usable for f in judged) else 1
 

@@ -46,7 +46,7 @@ def _checked_status(arguments: list[str]) -> int:
     if output.error is None:
         return status
     if isinstance(output.error, BrokenPipeError):
-        # Whoever read our output has closed it, as `head` does: nothing to complain of.
+        # The reader of our output has closed it, as `head` does, which is not an error.
         return 128 + 13  # what a shell shows for a process that SIGPIPE ended
     _tell(output.error, f"cannot write the output: {output.error.strerror}")
     return 1

@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(statistics.as_dict(), indent=2))
     elif not options.quiet:
         print(statistics, file=sys.stderr)  # stdout is for what the pipeline writes: json.sink
-    # Who sends SIGTERM, as systemd and Docker do, asks for this end; Ctrl-C breaks off.
+    # SIGTERM, as from systemd and Docker, asks for this end; Ctrl-C breaks off.
     return 130 if running.stopped_by == signal.SIGINT else 0
 
 

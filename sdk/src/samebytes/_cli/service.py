@@ -58,7 +58,7 @@ class Service:
 
             observe(running, self._name, meter_provider=self._provider)
         except MissingDependencyError:
-            pass  # who wants metrics installs it, and /metrics says so
+            pass  # users who want metrics install it; /metrics explains that
         interval = _watchdog_interval()
         if interval is not None:
             self._start(lambda: self._pet(interval))

@@ -72,7 +72,7 @@ class Way:
             Refused: the converter cannot read how it lies.
         """
         node = self.spec.node
-        # What is there already needs no mapping: it is read, and not kept.
+        # Memory that is there already needs no mapping: it is read, and not kept.
         view = frame if frame.context.node == node else frame.map(node, "r", copy=copy)
         # Before the pictures drive all that is needed for it out of the processor's caches.
         meta = meta_of_converted(frame, self.source, self.target)

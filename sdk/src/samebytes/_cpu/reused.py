@@ -74,7 +74,7 @@ class ReusedFrames:
 
 
 class _Slot:
-    """One of the frames, and who uses it.
+    """One of the frames, and its users.
 
     Attributes:
         places: where its planes lie; None where its memory is made again each time.

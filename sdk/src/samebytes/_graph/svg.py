@@ -204,6 +204,6 @@ def _point(place: Place) -> str:
 
 
 def number(value: float) -> str:
-    """To a tenth: the same text whatever the last bits of a cosine are."""
+    """A number to a tenth, so that the text does not depend on the last bits of a cosine."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text

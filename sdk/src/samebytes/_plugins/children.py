@@ -25,7 +25,7 @@ class Child:
     Attributes:
         status: as its parent sees it (negative: the signal); None if its time was up.
         answers: the lines that it answered.
-        noise: whatever else it printed.
+        noise: everything else that it printed.
     """
 
     status: int | None

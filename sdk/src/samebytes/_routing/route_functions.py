@@ -121,7 +121,7 @@ def refusal(
     try:
         there = route_function(hops[:first], level, access)(item) if first else item
     except Refused as answer:
-        return without_frames(answer)  # else the caller's variable would keep the mapping alive
+        return without_frames(answer)  # or the caller's variable would keep the mapping alive
     if first == len(hops):
         return None
     copier = hops[first]

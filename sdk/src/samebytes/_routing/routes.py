@@ -111,7 +111,7 @@ class Routes:
 
         Args:
             reason: the refusal of the first route, which need not be tried.
-            why: gets the reason for each other route that was tried in vain.
+            why: gets the reason for each other route that was tried without success.
 
         Raises:
             Gone: all refused, at least one because a context is gone.

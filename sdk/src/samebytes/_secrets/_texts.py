@@ -201,7 +201,7 @@ _LINE = re.compile(r"""[^\r\n'"]*?(?=\\+[rn]|[\r\n'"]|$)""")
 _MASKED = re.compile(rf"{re.escape(MASK)}(?:[\s&!?#{re.escape(_AFTER)}]|$)")
 
 
-# What GStreamer says of one that is not possible.
+# GStreamer's message about one that is not possible.
 _PROPERTY = re.compile(r"""(\bproperty ["'](?P<name>[\w.-]+)["'][^\n]*? to )"[^\n]*\"""")
 
 

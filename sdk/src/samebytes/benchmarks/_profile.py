@@ -96,7 +96,7 @@ def _profiled(ways: Ways, call: Callable[..., object]) -> Profile:
         call()  # what happens once for each process
         start = time.perf_counter()
         call()
-        # Else the profiler would count the looks at the clock.
+        # Otherwise the profiler would count the calls that read the clock.
         batch = max(1, min(100, int(_SECONDS / 10 / (time.perf_counter() - start))))
     profiler, calls, end = cProfile.Profile(), 0, time.perf_counter() + _SECONDS
     profiler.enable()

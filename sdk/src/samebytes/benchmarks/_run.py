@@ -15,7 +15,7 @@ from ._report import Row, row_of
 __all__ = ["run_benchmarks"]
 
 _CHILD = "samebytes.benchmarks._child"
-# Those of this project, each an extra of samebytes: named also where they are not installed.
+# The plugins of this project, each an extra of samebytes: named even if they are not installed.
 _PLUGINS = frozenset(
     ["ffmpeg", "opencv", "openvino", "dma", "opencl", "level_zero", "vaapi", "gstreamer", "cuda",
      "sycl"]

@@ -131,7 +131,7 @@ def _count(ways: Ways, call: Callable[..., object], effort: Effort) -> int:
 
 
 def _seconds(ways: Ways, call: Callable[..., object], count: int) -> float:
-    """Of one call, in the middle of so many."""
+    """The time of one call, in the middle of many."""
     if ways.timed:
         timed: Callable[..., Any] = call
         return float(min(timed() for _ in range(count)))

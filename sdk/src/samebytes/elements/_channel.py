@@ -202,7 +202,7 @@ class Channel:
         """The next item, or STOP.
 
         Args:
-            taker: it is busy before the item is gone from here, so that who looks at both finds
+            taker: it is busy before the item is gone from here, so that a look at both finds
                 the item at one of them.
         """
         while True:

@@ -114,7 +114,7 @@ def _annotated(value: Any, kind: Any) -> Any:
 
 
 def _one_of(value: Any, kinds: tuple[Any, ...]) -> Any:
-    # What it is already comes before what it could become.
+    # The types that it already has come before those that it could be converted to.
     for kind in kinds:
         if isinstance(kind, type) and type(value) is kind:
             return value

@@ -264,7 +264,7 @@ def _checked_parameters(
     if len(given) != frames:
         wanted = "one parameter, the frame" if frames else "no parameter"
         raise TypeError(f"{_name(function)}() must have {wanted} before `*`")
-    # What a source's function yields is its frames.
+    # A source's function yields its frames.
     refuse_unrun(function, _name(function), base._samebytes_instead if frames else "")
     return declared
 

@@ -121,7 +121,7 @@ class Media:
         return None
 
     def offers(self, like: FrameInfo | None) -> list[FrameInfo]:
-        """Every kind of frame that the pattern can mean; what it leaves open is as in `like`.
+        """Every kind of frame that the pattern can mean; for what it leaves open, as in `like`.
 
         Args:
             like: what comes, or None where it is not known.

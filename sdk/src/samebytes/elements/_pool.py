@@ -30,7 +30,7 @@ class FramePool:
         maximum: how many frames there are at most.
         timeout: seconds to wait for one that is free, while no frame of the pipeline moves. None
             for the `pool_timeout` of the pipeline, or 10 where there is none.
-        name: who uses it, for errors.
+        name: the name of its user, for errors.
 
     Any thread may use it at any time.
     """

@@ -274,7 +274,7 @@ class Meter:
             self.copied += copied
 
     def gave(self) -> None:
-        """One frame goes on."""
+        """Note that a frame goes on."""
         with self._counting:
             self.frames_out += 1
 

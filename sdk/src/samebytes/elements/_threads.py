@@ -56,7 +56,7 @@ class Threads:
         self._ports: dict[Step, list[Port]] = {}
         self._marks: dict[Step, Port] = {}
         self.ends: dict[Step, Port] = {}
-        # What ended the run, if not the end of the streams.
+        # The error that ended the run, if it was not the end of the streams.
         self._error: BaseException | None = None
         self._stopping = False
         # stop() was called: if Ctrl-C came in an element's interrupt(), that is called once more

@@ -97,7 +97,7 @@ __all__ = [
 image_format = ImageFormat.of
 """The format of a name, in any spelling: `ImageFormat.of`."""
 
-# What few frames need is imported when it is first used.
+# Modules that few frames need are imported when they are first used.
 _HOME = {
     "AudioInfo": "._audio",
     "CHANNELS": "._channels",

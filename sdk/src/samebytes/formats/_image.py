@@ -308,7 +308,7 @@ _built: dict[str, ImageFormat] = {}
 
 def _format(row: Row) -> ImageFormat:
     """Return the format that a row of the table describes."""
-    # Of two threads that build one the first one's is everybody's.
+    # If two threads build one at a time, all get that of the first.
     return _built.get(row.name) or _built.setdefault(row.name, _build(row))
 
 

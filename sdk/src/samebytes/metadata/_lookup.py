@@ -154,7 +154,7 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
     unknown = values.keys() - {f.name for f in fields(found) if f.name != "origin"}
     if unknown:
         raise MetadataError("Detection", f"has no {', '.join(sorted(unknown))}")
-    # What is not named is taken from the region, which may have changed since.
+    # Members that are not named are taken from the region, which may have changed since.
     replace(Detection.of(region, frame), **values).write(region, frame)
     return Detection.of(region, frame)
 

@@ -74,7 +74,7 @@ class DropChecks(LifetimeChecks):
                 pass
             item.close()
 
-        # What a framework leaves of natives that it makes is its own affair.
+        # What a framework leaves behind of its own natives is not checked.
         assert_steady(once, 500, by_hand=partial(native_of, self.source, case))
 
     def check_drop_orders(self) -> None:

@@ -362,7 +362,7 @@ class OpenVINOInfer(Transform):
         return None if self._results is None else self._results.reading
 
     def _with_reading(self, explained: str) -> str:
-        """With what was read of the model, from where, and which regions were seen."""
+        """Return the lines on what was read from the model, from where, and on the regions seen."""
         lines = [*([] if self._reading is None else self._reading.lines), explained]
         if self._second is not None:
             lines.append(self._second.explain())

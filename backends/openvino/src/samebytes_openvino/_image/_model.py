@@ -143,7 +143,7 @@ class ImageModel:
         self._planner = planner
         self._batch = batch
         self._this_thread = threading.local()
-        # Those of all threads, by id.
+        # The requests of all threads, by the thread's id.
         self._own: WeakValueDictionary[int, ImageRequest] = WeakValueDictionary()
         self._closed = False
 

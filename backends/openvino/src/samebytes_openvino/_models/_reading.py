@@ -32,7 +32,7 @@ from ._families import Card, card_of, family_of, pairs_of, shapes_of
 __all__ = ["Reading", "read_model_file"]
 
 _PADDLE = {"mean": (123.675, 116.28, 103.53), "scale": (58.395, 57.12, 57.375)}
-# What models of a family take where nothing says it.
+# What models of a family take unless something else is stated.
 _HABITS: dict[str, dict[str, Any]] = {
     "yolo": {"color": "RGB", "scale": 255.0, "fit": "letterbox", "pad": 114.0, "iou": 0.7},
     "yolox": {"fit": "letterbox top-left", "pad": 114.0, "confidence": 0.3, "iou": 0.65},

@@ -77,7 +77,7 @@ def _context_over(kind: type[C], handle: int, key: str, given: Any, tile: int, c
         return kind(native, core, _core.gpu_device(native.get_device_name()), handles)
 
     found = CONTEXTS.find_or_make((key, handle, tile), make)
-    assert isinstance(found, kind)  # the key of the handle says so
+    assert isinstance(found, kind)  # it was found by the key of a handle of that kind
     return found
 
 
@@ -414,7 +414,7 @@ def _check_size(tensor: GpuTensor) -> None:
 def _is_surface(memory: Any) -> bool:
     if isinstance(memory, Tensor):
         return memory.find_handle("va_surface") is not None
-    # Addresses are mostly higher. One that is not would be refused as an unknown surface.
+    # Addresses are usually higher. A lower one would be refused as an unknown surface.
     return isinstance(memory, int | np.integer) and bool(memory <= _INVALID_SURFACE)
 
 

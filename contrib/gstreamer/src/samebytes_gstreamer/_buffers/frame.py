@@ -189,7 +189,7 @@ def _buffer_of(native: Any) -> int:
 
 
 def _description_of(meta: FrameMeta) -> Description:
-    """For a buffer of ours, whose caps were never asked for."""
+    """A frame over a buffer of ours, whose caps were never asked for."""
     return Description() if meta.info is None else describe(caps_for(meta.info))
 
 

@@ -124,7 +124,7 @@ def parsed(text: str) -> Any:
         LayoutError: GStreamer cannot parse it, or would read a part of it alone.
     """
     try:
-        # To C a text ends at its first NUL.
+        # For C, a text ends at its first NUL.
         found = None if "\0" in text else Gst.Caps.from_string(text)
     except UnicodeEncodeError:
         found = None
@@ -303,7 +303,7 @@ def caps_for(
     return caps
 
 
-# Fields of caps that say what entries of the metadata say, but for those about interlacing.
+# Fields of caps that correspond to entries of the metadata, except those about interlacing.
 _SAID_FIELDS = (
     "pixel-aspect-ratio", "colorimetry", "chroma-site", "mastering-display-info",
     "content-light-level",

@@ -41,7 +41,7 @@ def _numbers() -> dict[ImageFormat, tuple[int, str]]:
     length = c_uint()
     listed = video.gst_video_formats_raw(byref(length))
     found: dict[ImageFormat, tuple[int, str]] = {}
-    # Of two of GStreamer's formats that are one here, the older one.
+    # If two of GStreamer's formats are one here, the older one.
     for number in sorted(listed[: length.value]):
         name = video.gst_video_format_to_string(number).decode()
         try:

@@ -41,7 +41,7 @@ def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> O
     if isinstance(frame, GStreamerFrame):
         check_result(frame, caps)
         return as_it_is(frame)  # one that the element kept has what was added since
-    # Those after it may write into it, as into any frame that an element gave.
+    # Later elements may write into it, as into any frame that an element gave.
     own: Any = frame.map("gstreamer", "r" if frame.readonly else "rw", copy=copy)
     check_result(own, caps)
     made = Outgoing.of(own)

@@ -19,7 +19,7 @@ __all__ = ["caps_of", "check_result", "given_caps", "info_of", "patterns_of"]
 
 _VA = "memory:VAMemory"
 _FEATURES = {"gstreamer:VA": _VA}
-# What a change of the format makes untrue.
+# Fields that are no longer true after a change of the format.
 _COLORS = ("colorimetry", "chroma-site")
 
 

@@ -141,7 +141,7 @@ class InPlace(_Transform):
         return _agree(self, caps)
 
     def do_propose_allocation(self, _: Any, query: Any) -> bool:
-        # Those after it get the buffers, so they are asked as well.
+        # Later elements get the buffers, so they are asked as well.
         _ask_for_pages(self, query)
         return bool(self.srcpad.peer_query(query)) or self.on_devices
 

@@ -27,7 +27,7 @@ _STEP = 0.02
 # For how many seconds an element may go on that was asked to stop.
 _PATIENCE = 10.0
 
-# Of other messages nothing is kept.
+# Other messages are dropped.
 _WANTED = Gst.MessageType.ERROR | Gst.MessageType.EOS
 
 

@@ -73,7 +73,7 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
         if details and add_details(buffer, details, left, top):
             more_regions = regions[len(before.regions) :]
     if more_regions is None or more_entries is None:
-        # Of a relation meta nothing can be removed but the whole.
+        # From a relation meta nothing can be removed, except all of it.
         more_regions = None
         for region in metas.regions:
             gst.gst_buffer_remove_meta(buffer, ctypes.addressof(region))

@@ -48,7 +48,7 @@ class Gone(Refused):
     """A context of a compiled route is gone: the route must be compiled again."""
 
 
-# What to do with an object that an edge refused.
+# The advice for an object that an edge refused.
 Fallback = Callable[[Any, Refused], Any]
 
 

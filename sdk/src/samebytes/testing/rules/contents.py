@@ -67,7 +67,7 @@ class ThroughSamebytes:
         return values
 
     def address(self, view: Array) -> int:
-        """Of the first element."""
+        """The address of the first element."""
         return data_address(view)
 
 

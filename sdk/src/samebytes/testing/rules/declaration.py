@@ -18,7 +18,7 @@ __all__ = [
     "plugin_is_declared", "plugins_get_along", "probe_answers", "specs_are_valid",
 ]  # fmt: skip
 
-# What the core has imported itself, or brings no weight.
+# Modules that the core has imported itself, or that are small.
 _LIGHT = frozenset(
     ("samebytes", "numpy", "pluggy", "importlib_metadata", "zipp", "typing_extensions")
 )
@@ -82,7 +82,7 @@ def importing_is_light(imported: set[str], path: str, plugin: Plugin | None) -> 
     own = path.partition(".")[0]
     packages = plugin.packages if plugin is not None else {}
     brought = {name.partition(".")[0] for name in imported}
-    # A distribution that brings its own framework is heavy where it says so.
+    # A distribution that brings its own framework may be heavy if it declares that.
     named = {name for name in packages if name in imported and name.partition(".")[0] == own}
     heavy = sorted((brought - _LIGHT - set(sys.stdlib_module_names) - {own}) | named)
     if heavy:

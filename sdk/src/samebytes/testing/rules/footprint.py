@@ -105,7 +105,7 @@ def _said(count: dict[str, int]) -> str:
 
 
 def _address_space() -> int:
-    """In bytes; 0 where the system does not report it."""
+    """The footprint in bytes; 0 if the system does not report it."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0

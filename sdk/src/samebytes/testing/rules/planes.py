@@ -33,7 +33,7 @@ def planes_keep_their_places(
     """Map a frame of each format in which planes could be mistaken for one another.
 
     Args:
-        make: a frame of a format, where the source has that; else it raises.
+        make: makes a frame of a format; it raises if the source lacks that.
         map_: the mapping, for reading.
         write: fills the planes of a frame with values that differ from plane to plane.
         read: what the planes of a mapped frame hold, in whatever shapes the target has.

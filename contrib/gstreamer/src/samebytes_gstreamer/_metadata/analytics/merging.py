@@ -120,7 +120,7 @@ def _says(entry: Entry, new: Entry) -> bool:
         return same and _close(entry.confidence, new.confidence)
     if isinstance(entry, InferenceResult) and isinstance(new, InferenceResult):
         if entry.format == new.format == "keypoints":
-            # Those of the old meta may lack the confidence.
+            # Points of the old meta may lack the confidence.
             return (_shape(entry) or ())[:1] == (_shape(new) or ())[:1]
         return (entry.name or entry.layer_name) == new.name and _shape(entry) == _shape(new)
     return entry == new
