@@ -87,6 +87,17 @@ def test_frames_without_a_time_come_after_the_one_before() -> None:
     ]
 
 
+@pytest.mark.parametrize("rate", [Fraction(30), Fraction(24_000, 1001), Fraction(60)], ids=str)
+@pytest.mark.parametrize("unit", [Fraction(1, 1000), Fraction(1, 100), Fraction(1, 25)], ids=str)
+def test_what_is_rounded_does_not_add_up(unit: Fraction, rate: Fraction) -> None:
+    """A thousand frames without times are as long as the rate says, in units that hold them."""
+    timeline = el.Timeline()
+    found = [timeline.place(None, unit, 1 / rate)[0] * unit for _ in range(1001)]
+    assert min(steps(found)) > 0
+    expected = 1000 * max(1 / rate, unit)
+    assert 0 <= found[-1] - expected < unit
+
+
 @pytest.mark.parametrize("live", [False, True])
 def test_a_stream_whose_first_time_was_made_up(live: bool) -> None:
     """Cameras say the day since 1970 once they know it."""

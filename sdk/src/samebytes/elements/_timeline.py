@@ -49,6 +49,7 @@ class Timeline:
         self._base = Fraction(0)
         self._length = Fraction(0)
         self._made_up = False
+        self._exact = Fraction(0)  # the time of a frame that had none, before it was rounded
 
     def begin_again(self) -> None:
         """The frames that follow are those of a new pass, or of a new connection."""
@@ -96,8 +97,11 @@ class Timeline:
 
     def _at_the_end(self, base: Fraction) -> int:
         """The first time after the frame before, in whole units."""
-        end = self._pts * self._base + self._length
-        return max(-(-end // base), self._pts * self._base // base + 1)
+        last = self._pts * self._base
+        # From before the rounding, so that it does not add up.
+        known = self._made_up and last - self._exact < base
+        self._exact = (self._exact if known else last) + self._length
+        return max(-(-self._exact // base), last // base + 1)
 
     def _moved(self, pts: int, base: Fraction) -> int:
         given, last = pts * base, self._pts * self._base
