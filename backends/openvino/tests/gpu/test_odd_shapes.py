@@ -9,7 +9,7 @@ import pytest
 from openvino import opset13 as ops
 
 import samebytes
-from samebytes.errors import CopyRequiredError, NoRouteError
+from samebytes.errors import CopyRequiredError, LayoutError, NoRouteError
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import ClContext
 
@@ -38,6 +38,24 @@ def test_memory_of_every_kind_without_axes(context: ClContext, make: str, key: s
     request = InferRequest(compile_model(model, "CPU"))
     request.set_input_tensor(0, remote, copy=True)
     assert np.asarray(request.infer().planes[0]) == 8
+
+
+@pytest.mark.parametrize(
+    "make", ["create_tensor", "create_usm_host_tensor", "create_usm_device_tensor"]
+)
+def test_more_axes_than_the_plugin_knows(context: ClContext, make: str) -> None:
+    """It allocates too little memory for them, which nothing notices."""
+    most, more = (2,) * 8, (2,) * 9
+    tensor = getattr(context, make)("uint8", most)
+    assert tensor.native.get_byte_size() == tensor.info.nbytes
+    assert tensor.map("cpu", copy=True).shape == most
+    with pytest.raises(LayoutError, match="a tensor of 9 axes"):
+        getattr(context, make)("uint8", more)
+    host = samebytes.context("cpu").allocate(more)
+    with pytest.raises((CopyRequiredError, NoRouteError), match="8 axes at most, not 9"):
+        host.map(context)
+    with pytest.raises(LayoutError, match="a tensor of 9 axes"):
+        host.map(context, copy=True)
 
 
 @pytest.mark.parametrize("memory_type", ["cpu", "opencl"])

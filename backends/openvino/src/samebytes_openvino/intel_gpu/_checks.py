@@ -29,6 +29,7 @@ from ._properties import ALIGNMENT
 
 __all__ = [
     "IMAGES",
+    "MAX_AXES",
     "ON_LEVEL_ZERO",
     "USM",
     "ZE",
@@ -48,6 +49,9 @@ __all__ = [
     "padded_size",
     "plane_size",
 ]
+
+MAX_AXES = 8
+"""For a tensor with more, the plugin of 2026.4.1 allocates too little memory: 16 bytes for 2**9."""
 
 _TYPES = {
     cl.CL_MEM_OBJECT_BUFFER: "a buffer",

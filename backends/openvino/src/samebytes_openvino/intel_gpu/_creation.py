@@ -16,7 +16,7 @@ import numpy as np
 import openvino
 
 from samebytes import Storage, Tensor, TensorInfo
-from samebytes.errors import UnsupportedObjectError
+from samebytes.errors import LayoutError, UnsupportedObjectError
 from samebytes.plugins import NativeStorage, is_mapped
 
 from .._errors import ForeignMemoryError, PropertyError, naming
@@ -26,6 +26,7 @@ from .._remote._lifetimes import pin, pin_memory, pinned
 from . import _opencl, _properties
 from . import _opencl_abi as cl
 from ._checks import (
+    MAX_AXES,
     check_buffer,
     check_image,
     check_is_image,
@@ -413,7 +414,14 @@ class TensorMaker(RemoteContext):
             properties: the property map, checked.
             element: OpenVINO's element type.
             extents: the shape.
+
+        Raises:
+            LayoutError: it has more axes than the plugin knows.
         """
+        if len(extents) > MAX_AXES:
+            raise LayoutError(
+                f"a tensor of {len(extents)} axes: OpenVINO's GPU plugin knows {MAX_AXES} at most"
+            )
         with naming("RemoteContext.create_tensor"):
             # The subclass openvino.VAContext hides this form.
             return self.native.create_tensor(element, extents, dict(properties))

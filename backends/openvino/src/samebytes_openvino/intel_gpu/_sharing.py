@@ -26,7 +26,7 @@ from .._host._layout import (
 )
 from .._remote._conversions import info_of, params_of
 from . import _opencl, _properties
-from ._checks import USM, check_object, handle_of, padded_size
+from ._checks import MAX_AXES, USM, check_object, handle_of, padded_size
 from ._context import ClContext
 from ._creation import Plan, buffer_plan, image_plan, usm_plan
 from ._properties import VirtualAddressMemory
@@ -298,6 +298,8 @@ def _with_tail(array: Array) -> Array:
 def _check(info: TensorInfo) -> None:
     if not info.size:
         raise Refused("the tensor is empty")
+    if info.ndim > MAX_AXES:
+        raise Refused(f"the GPU plugin knows tensors of {MAX_AXES} axes at most, not {info.ndim}")
     if not is_image(info) and not info.is_contiguous:
         raise Refused(
             f"strides {info.strides} of shape {info.shape}: the GPU plugin ignores strides and "
