@@ -16,10 +16,10 @@ Functions:
     dtype               an element type by its name or numpy's
     copied              let a tensor or frame be copied into a pickle
 
-Classes, for which help() has what they can do, such as help(samebytes.Frame):
+Classes, described by help(), as in help(samebytes.Frame):
 
     Frame, Tensor       a picture or sound, and one array: map(), convert(), crop(), planes, native
-    FrameMeta, Region   what a frame says of itself, and a rectangle in it
+    FrameMeta, Region   the description of a frame, and a rectangle in it
     ImageFormat, ImageInfo, AudioInfo, TensorInfo, DType
                         formats, sizes and layouts
     Route, Stats, PluginInfo, Device
@@ -29,9 +29,9 @@ Classes, for which help() has what they can do, such as help(samebytes.Frame):
     SamebytesError      the root of all errors
 
 Modules: samebytes.elements (pipelines), .metadata, .formats, .errors, .metrics, .plugins (for
-authors) and .testing (for their tests). Names that begin with an underscore are not for you.
+authors) and .testing (for their tests). Names that begin with an underscore are private.
 
-Importing this imports no framework, and numpy not before it is needed; so are plugins.
+Importing samebytes imports no framework. numpy and plugins are imported when first needed.
 """
 
 from __future__ import annotations

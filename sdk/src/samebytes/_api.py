@@ -32,7 +32,7 @@ Wrap = Callable[[Any], Any]
 
 
 class _Router:
-    """Routing, and what else is built upon the core, as the core asks for it."""
+    """Routing and the other parts built upon the core, under the names by which it calls them."""
 
     @staticmethod
     def derive(parent: Context, node: str | type[Context]) -> Context:
@@ -146,8 +146,8 @@ def frame(
 ) -> Frame:
     """A frame over a framework's own frame, or over arrays in a given format.
 
-    What is said by `pts`, `time_base`, `duration` and `metadata` counts more than what the
-    framework's frame says, which is not changed.
+    `pts`, `time_base`, `duration` and `metadata` take precedence over the values in the
+    framework's frame, which is not changed.
 
     Args:
         native: for instance an av.VideoFrame; or one array that holds the whole image, its
@@ -155,7 +155,7 @@ def frame(
             in CPU memory, one for each plane.
         format: for arrays: the image format ("NV12", "yuv420p", "bgr24" ...).
         width, height: in pixels, for arrays; by default read from the array's shape.
-        audio: for arrays of sound: what they hold.
+        audio: for arrays of sound: the description of the block of samples that they hold.
         pts: presentation time, in units of `time_base`.
         time_base: seconds for each unit of `pts`: Fraction(1, 90000).
         duration: seconds for which it is shown or heard, a Fraction: `metadata["duration"]`.
@@ -165,10 +165,10 @@ def frame(
         UnsupportedObjectError: no plugin knows the type, or the format is missing.
         UnknownNameError: no such format.
         LayoutError: the arrays do not fit the format, or the arguments contradict each other.
-        MetadataError: a time or the metadata is not what it must be.
+        MetadataError: a time or an entry of the metadata is invalid.
     """
     if format is None and audio is None and width is None and height is None:
-        # Without a call between where the type is known: this wraps every decoded frame.
+        # A known type takes no further call: every decoded frame is wrapped here.
         make = _frames.get(type(native)) or _find_frame(native)
         made: Frame = make(native)
     else:
@@ -196,16 +196,16 @@ def _described(
         parts = given_parts(native)
         if all(isinstance(part, Tensor | Frame) for part in parts):
             raise
-    # What a plugin knows says what memory it is, and the error then says what to do.
+    # Objects that a plugin knows name their memory, so the error can name a remedy.
     known = [part if isinstance(part, Tensor | Frame) else wrap(part) for part in parts]
     return frame_of_arrays(known, format, width, height, audio)
 
 
 def _find_frame(native: Any) -> Wrap:
-    """Return what wraps a framework's own frame.
+    """Return the function that wraps a framework's own frame.
 
     Raises:
-        UnsupportedObjectError: it is none; where it is an array, its format is missing.
+        UnsupportedObjectError: `native` is not a frame; if it is an array, its format is missing.
     """
     _check_object(native)
     level, make = "", cast("Wrap", CpuTensor.wrap)
@@ -214,7 +214,7 @@ def _find_frame(native: Any) -> Wrap:
     if level != "frame":
         for part in given_parts(native):
             if not isinstance(part, Tensor | Frame):
-                wrap(part)  # says so where it is not an array
+                wrap(part)  # raises if it is not an array
         raise UnsupportedObjectError(
             f"a {type(native).__name__} does not say what its image format is: pass format=, "
             'for instance samebytes.frame(array, format="BGR")'
@@ -238,11 +238,11 @@ def context(name: str | type[Context]) -> Context:
     """The context of a memory type: "cpu", "openvino:GPU", "openvino:GPU.1" ...
 
     Args:
-        name: of the memory type, or the class of its contexts, such as
-            samebytes_openvino.OpenVINOContext: then type checkers know what is returned.
+        name: the name of the memory type, or the class of its contexts, such as
+            samebytes_openvino.OpenVINOContext, which gives type checkers the type of the result.
 
     Raises:
-        UnsupportedObjectError: a class that no memory type's contexts are made of.
+        UnsupportedObjectError: a class that is not that of any memory type's contexts.
         UnknownNameError: no plugin declares it; the message says what to install.
         AmbiguousTargetError: it has several devices; the message lists them.
     """
@@ -287,14 +287,14 @@ def _find_wrap(native: Any) -> tuple[str, Wrap]:
             make: Any = load_class(spec.wraps, found.owner_of_native[name], base)
             (_tensors if spec.level == "tensor" else _frames)[type(native)] = make.wrap
             return spec.level, make.wrap
-    # Not which protocol, but that they are to be asked: which one works depends on the object.
+    # The name only says that protocols are to be tried: which of them works depends on the object.
     if len(_tensors) < _MOST_TYPES:
         _tensors[type(native)] = _wrap_undeclared
     return "tensor", _wrap_undeclared
 
 
 def _check_object(native: Any) -> None:
-    """Refuse what is not an object of a framework, but stands for one.
+    """Refuse a value that only stands for an object of a framework, such as the name of a file.
 
     Raises:
         UnsupportedObjectError: it is a name of a file, a number, True or False, or None.

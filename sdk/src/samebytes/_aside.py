@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls of libraries that wait, made in a thread of their own.
+"""Library calls that wait, made in a thread of their own.
 
-Python handles signals in the main thread, between instructions. A call that waits inside of a
-library would put Ctrl-C off until it returns, and some lose it then.
+Python handles signals in the main thread, between instructions. A call that waits inside a library
+would put Ctrl-C off until it returns, and some calls lose it then.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ __all__ = ["LOOK", "Aside", "taken_from"]
 R = TypeVar("R")
 
 LOOK = 0.2
-"""Seconds between two looks at whether a signal came."""
+"""Seconds between two checks for a signal."""
 
 _PATIENCE = 0.5
 _STEP = 0.05
-"""Seconds that a call may take to return once it was woken, and after which that is done again: it
-may have been between two waits."""
+"""Seconds that a call may take to return once it was woken. Then it is woken again: it may have
+been between two waits."""
 
 _INTERRUPT: Any = object()
 
 
 def _nothing() -> None:
-    """Do nothing, if there is nothing to wake or to close."""
+    """Do nothing: for callers that have nothing to wake or to close."""
 
 
 def taken_from(queue: SimpleQueue[R]) -> R:
-    """The next item of a queue, and Ctrl-C while it is waited for.
+    """Take the next item of a queue, with a wait that Ctrl-C ends.
 
     `get()` without a time-out may miss a signal that comes just before it sleeps, or that Linux
     gives to a thread of a library: nothing wakes the main thread then until an item comes.
@@ -52,20 +52,21 @@ def taken_from(queue: SimpleQueue[R]) -> R:
 class Aside:
     """A thread that makes calls for another one, which waits for each.
 
-    The wait ends by an exception of a signal handler in the main thread, and by `interrupt()` in
-    every thread. Then `wake` is called, which should make the library's call return. If it does
-    not soon, it is left to the thread, which ends when the call has returned, after `leave`.
+    The wait ends when a signal handler raises, in the main thread, and when `interrupt()` is
+    called, in every thread. Then `wake` is called, which should make the library's call return. If
+    that does not return soon, it is given up: the thread goes on with it, calls `leave` when it
+    has returned, and ends.
 
     Args:
         name: of the thread.
         wake: ends a call that waits. It may be called more than once, and while none waits.
-        leave: called in the thread at its end, if a call was given up: closes what that used.
+        leave: called in the thread at its end, if a call was given up, to close what it used.
 
-    Where no thread can be started any more, or none runs any more as the interpreter ends, calls
-    are made at once.
+    If no thread can be started any more, or none runs because the interpreter is ending, calls are
+    made in the calling thread.
 
     Attributes:
-        left: a call was given up. There can be no other one.
+        left: True if a call was given up. No other call can be made then.
     """
 
     class GivenUpError(Exception):
@@ -125,7 +126,7 @@ class Aside:
             answer = _INTERRUPT if self._interrupted else taken_from(self._answers)
             if answer is _INTERRUPT:
                 answer = self._woken()
-        except BaseException:  # Ctrl-C: what is called to end it all is not waited for either
+        except BaseException:  # Ctrl-C: calls that clean up after it are not waited for either
             self._interrupted = True
             self._woken()
             raise
@@ -143,7 +144,7 @@ class Aside:
     def interrupt(self) -> None:
         """End the call that waits, and each later one that does not return soon.
 
-        Any thread and signal handler may say so.
+        May be called from any thread and any signal handler.
         """
         self._interrupted = True  # the call that waits may return all the same
         self._answers.put(_INTERRUPT)

@@ -54,8 +54,8 @@ _given: weakref.WeakKeyDictionary[Copied, _Given] = weakref.WeakKeyDictionary()
 class Copied:
     """A tensor or frame that any pickler may copy. See `copied`.
 
-    Until a forked child uses it, it is an empty one of the class that the child gets: fork() hands
-    arguments on as they are, without a pickle.
+    Until a forked child uses it, it is an empty object of the class that the child gets: fork()
+    hands arguments on as they are, without a pickle.
     """
 
     __slots__ = ()
@@ -79,7 +79,7 @@ class Copied:
         return pickle.loads(pickle.dumps(self))
 
     def __getattr__(self, name: str) -> Any:
-        """Called for all that an empty one lacks."""
+        """Fill the empty object when a forked child asks for an attribute that it lacks."""
         given = _given.get(self)
         if given is None or given.process == os.getpid():
             raise AttributeError(
@@ -115,10 +115,10 @@ class CopiedFrame(Copied, Frame):  # type: ignore[misc]  # as above
 
 
 def _before_fork() -> None:
-    """A child cannot use devices of its parent's: what lies there is copied for it."""
+    """Copy items that lie on a device, since a child cannot use devices of its parent."""
     for given in list(_given.values()):
         if not given.item.closed and given.item.context is not CPU:
-            with suppress(SamebytesError):  # the child says that it cannot be had
+            with suppress(SamebytesError):  # the child raises an error when it uses it
                 given.here = given.item.map("cpu", copy=True)
 
 
@@ -136,25 +136,25 @@ def copied(item: _Item) -> _Item:
 
         queue.put(samebytes.copied(frame))    # queue.get() is a frame in memory of the CPU
 
-    It is pickled by whichever thread the queue or executor has for that, so the permission is part
-    of the object. Pickle's protocol 5 takes the bytes as buffers, which out-of-band picklers pass
-    on by themselves; multiprocessing uses an older protocol, whose pickler copies them once more.
-    The copy is counted in `stats()` where it is made, one for each plane. A plane with padded rows,
+    A thread of the queue or executor does the pickling, so the permission is part of the object.
+    Pickle's protocol 5 takes the bytes as buffers, which out-of-band picklers pass on by
+    themselves; multiprocessing uses an older protocol, whose pickler copies them once more. The
+    copy is counted in `stats()` where it is made, one for each plane. A plane with padded rows,
     or one whose elements do not lie one after another, is copied twice, since a pickle takes whole
     bytes only: the first is counted as "NODE -> whole rows", the second as "NODE -> pickle".
 
-    What is loaded is a tensor or frame of "cpu" with the same elements, format, times, metadata and
-    regions. It is writable if this one lies in memory of the CPU and is. So is what a child that
-    was forked finds in its place, which is copied when the child first uses it.
+    The pickle is loaded as a tensor or frame of "cpu" with the same elements, format, times,
+    metadata and regions. It is writable if `item` lies in memory of the CPU and is writable. A
+    forked child finds such an object in place of `item`, copied when the child first uses it.
 
     Args:
-        item: what is put into a queue, handed to an executor, or an argument of a process.
+        item: a tensor or frame to put into a queue, hand to an executor, or pass to a process.
 
     Returns:
         An object to be pickled, or used by a forked child, in place of `item`, which it holds.
 
     Raises:
-        UnsupportedObjectError: it is neither.
+        UnsupportedObjectError: it is neither a tensor nor a frame.
     """
     if isinstance(item, Copied):
         return item
@@ -174,7 +174,7 @@ class _Tensor(NamedTuple):
 
     Attributes:
         data: its bytes.
-        frozen: they are bytes that cannot be written, and the tensor is to be writable.
+        frozen: True if `data` cannot be written to, though the tensor is to be writable.
     """
 
     dtype: str
@@ -184,7 +184,7 @@ class _Tensor(NamedTuple):
 
 
 class _Parts:
-    """Makes what is pickled of tensors, and counts it."""
+    """Makes the pickled form of tensors, and counts the copies."""
 
     def __init__(self, protocol: int) -> None:
         self._protocol = protocol
@@ -193,7 +193,7 @@ class _Parts:
         """A tensor whose elements lie one after another."""
         here = item if isinstance(item, CpuTensor) else item.map("cpu", copy=True)
         flat = np.ascontiguousarray(here.native).reshape(-1).view(np.uint8)
-        if not here.native.flags.c_contiguous:  # picklers take whole rows only: a copy more
+        if not here.native.flags.c_contiguous:  # picklers take whole rows only: one more copy
             count_copy(f"{item.context.node} -> whole rows", flat.nbytes)
         if item.readonly:
             flat.flags.writeable = False  # of this view: it is loaded as it is here
@@ -204,7 +204,7 @@ class _Parts:
 
 
 def _tensor(dtype: str, shape: tuple[int, ...], data: Any, frozen: bool) -> CpuTensor:
-    """Load a tensor, over the very bytes that the pickle brought unless they are `frozen`."""
+    """Load a tensor over the pickle's own bytes, or over a copy of them if they are `frozen`."""
     info = TensorInfo(dtype, shape)
     flat = np.frombuffer(bytearray(data) if frozen else data, np.uint8)
     array = flat if info.dtype.packed else flat.view(info.dtype.carrier).reshape(shape)
@@ -230,7 +230,7 @@ def _frame(
 
 
 def _packed(found: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """Metadata without its typed entries, and those: tensors in both are copied along."""
+    """The metadata without its typed entries, and these; tensors in both are copied along."""
     from .metadata import KEY, to_plain  # it needs the core
 
     def plain(entry: Any) -> Any:

@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 Counts = dict[str, tuple[int, int]]
-"""Of each kind, how often it came, and how many bytes were written."""
+"""The number of copies or conversions of each kind, and the bytes that they wrote."""
 
 _lock = Lock()
 _copies: dict[str, list[int]] = {}
@@ -49,7 +49,7 @@ def count_copy(edge: str, nbytes: int) -> None:
     """Record one copy of `nbytes` bytes on `edge` ("ffmpeg -> ffmpeg (make_writable)").
 
     Args:
-        edge: what copied, for readers of the statistics.
+        edge: the name of the copy in the statistics.
         nbytes: how many were copied.
     """
     _this_thread.copied += nbytes
@@ -63,7 +63,7 @@ def count_conversion(what: str, nbytes: int) -> None:
     """Record one conversion, which wrote `nbytes` bytes.
 
     Args:
-        what: from which format to which, and by whom: "I420 -> RGB (ffmpeg)".
+        what: the two formats and the converter: "I420 -> RGB (ffmpeg)".
         nbytes: how many were written.
     """
     _this_thread.converted += nbytes

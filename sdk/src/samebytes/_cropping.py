@@ -70,7 +70,7 @@ def _way_out(frame: Frame[Any]) -> str:
 
 
 def _grid_of(format_: ImageFormat, interlaced: bool = False) -> tuple[int, int]:
-    """Of which numbers x and y are multiples where a picture may be cut.
+    """The numbers that x and y must be multiples of where a picture is cut.
 
     Chroma samples stay whole, and in interlaced pictures the two fields keep their order.
     """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory behind a file descriptor, and at an address, as the system knows it.
 
-That an address is mapped is true for the moment only: the answer finds mistakes; it makes no number
-safe.
+An address that is mapped now may not be a moment later: the answer helps to find mistakes, but does
+not make an address safe to use.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def is_dma_buf(fd: int) -> bool:
 
 
 def memory_size(fd: int) -> int:
-    """The bytes of the memory behind a descriptor: a DMA-BUF, or a file that stands in for one.
+    """The size in bytes of the memory behind a descriptor: a DMA-BUF, or a file in place of one.
 
     Args:
         fd: an open descriptor, which stays the caller's.
 
     Raises:
-        LayoutError: it is not open, has no bytes, or is nothing that can be mapped: a pipe, a
-            socket, a directory, a device.
+        LayoutError: it is not open, has no bytes, or cannot be mapped: a pipe, a socket, a
+            directory, a device.
     """
     kind = stat.S_IFMT(_status(fd).st_mode)
     if kind == stat.S_IFREG:
@@ -90,7 +90,7 @@ def memory_size(fd: int) -> int:
 def file_identity(fd: int) -> tuple[int, int]:
     """The identity of an open file: the same for all its descriptors, and for no other file.
 
-    Before Linux 5.3 all DMA-BUFs had the same. When a file is gone, another one may get its
+    Before Linux 5.3 all DMA-BUFs had the same one. When a file is gone, another one may get its
     identity, just as the number of a descriptor may be reused.
 
     Args:
@@ -121,7 +121,7 @@ def file_behind(fd: int) -> str:
 def _status(fd: int) -> os.stat_result:
     try:
         return os.fstat(fd)
-    except (OSError, OverflowError) as error:  # the latter of what no C int can hold
+    except (OSError, OverflowError) as error:  # the latter if no C int can hold it
         raise LayoutError(f"{fd} is not an open file descriptor") from error
 
 
@@ -132,7 +132,7 @@ _MEMORY = "/proc/self/mem"
 def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
     """True if a range of this process' memory can be read, and written if `writable`.
 
-    Also True where the system does not say: on systems without /proc/self/maps.
+    Also True if the system does not tell: on systems without /proc/self/maps.
 
     Args:
         address: where the memory begins.
@@ -145,8 +145,8 @@ def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
         lines = _MAPS.read_text(errors="replace").splitlines()
     except OSError:
         return True
-    # They are "start-end perms ...", by rising address: proc_pid_maps(5). Of what may be thousands,
-    # those from the last one that begins at the address or below are looked at.
+    # Each is "start-end perms ...", by rising address: proc_pid_maps(5). There may be thousands:
+    # the search begins at the last one whose start is not above the address.
     first_line = bisect_right(lines, address, key=lambda line: int(line.partition("-")[0], 16)) - 1
     for line in lines[max(first_line, 0) :]:
         bounds, permissions = line.split(maxsplit=2)[:2]
@@ -162,7 +162,7 @@ def is_mapped(address: int, nbytes: int, *, writable: bool = False) -> bool:
 def bytes_at(address: int, nbytes: int) -> bytes | None:
     """The bytes at an address, or None if there is no memory.
 
-    The system reads pages too that are protected from reading.
+    Pages that are protected from reading are read as well.
 
     Args:
         address: where the memory begins.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Element types: one name, one width, and what numpy and DLPack call them."""
+"""Element types: one name, one width, and the equivalents in numpy and DLPack."""
 
 from __future__ import annotations
 

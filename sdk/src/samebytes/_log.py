@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The logger "samebytes", whose records say no secret.
+"""The logger "samebytes", whose records contain no secrets.
 
-Libraries of video name addresses with the passwords in them. Every record passes the place that
-leaves these out.
+Video libraries write addresses into their messages with the passwords in them. Every record passes
+a filter that leaves these out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ __all__ = ["logger"]
 
 
 class _WithoutSecrets(logging.Filter):
-    """Leaves secrets out of a record: its text, and the error whose traceback it shows.
+    """Leaves secrets out of a record: out of its text, and the error whose traceback it shows.
 
-    A filter of a logger does not see the records of those below it, so each of ours has it.
+    A filter of a logger does not see the records of loggers below it, so each of ours has one.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -35,13 +35,13 @@ _HIDES = _WithoutSecrets()
 
 
 def logger(part: str = "") -> logging.Logger:
-    """The logger "samebytes", or one below it; its records say no secret.
+    """The logger "samebytes", or one below it; its records contain no secrets.
 
-    Whatever else an element or a plugin would print goes there. Like those of other libraries it
-    prints nothing by itself.
+    It gets the messages that an element or a plugin would otherwise print. Like the loggers of
+    other libraries, it prints nothing by itself.
 
     Args:
-        part: what it is about: the name of the plugin, "toy" for "samebytes.toy".
+        part: the name of the plugin that it is for: "toy" for "samebytes.toy".
     """
     top = logging.getLogger("samebytes")
     if not top.handlers:

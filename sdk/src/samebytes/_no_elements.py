@@ -11,14 +11,14 @@ __all__ = ["NoElements"]
 
 
 class NoElements:
-    """Has no elements to index or count, and says where they are.
+    """A base for objects that cannot be indexed or counted; the errors name the array that can.
 
-    A view of them would need to hold the memory as the native does.
+    A view of the elements would need to hold the memory as the native does.
     """
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # a type checker reports it itself
+    if not TYPE_CHECKING:  # a type checker finds it by itself
 
         def __getitem__(self, _: Any) -> Any:
             raise TypeError(self._has_none("is not indexed"))
@@ -30,11 +30,11 @@ class NoElements:
             raise TypeError(self._has_none("has no len()"))
 
         def __bool__(self) -> bool:
-            return True  # of an object, as ever: without this it would be asked for its len()
+            return True  # as for any object: without this, Python would ask for its len()
 
     def _has_none(self: Any, what: str) -> str:
         where = self.context.node
-        # A plane of FFmpeg's or an openvino.Tensor is memory of the CPU, and no array.
+        # A plane of FFmpeg or an openvino.Tensor is memory of the CPU, but not an array.
         is_array = isinstance(self.native, np.ndarray)
         has = "tensor.native" if is_array else 'tensor.map("cpu").native'
         return f"a tensor in {where} {what}: {has} is the array, over the same bytes"

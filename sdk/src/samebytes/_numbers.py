@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the numbers that callers pass, extents, strides, widths, descriptors; say a number.
+"""Checks of numbers that callers pass (extents, strides, widths, descriptors); counts in words.
 
 `operator.index` alone accepts True, and a width of True is a slip of the caller's. numpy's integers
 are accepted and become ints, so that two layouts of equal numbers are equal and print alike.
@@ -85,8 +85,8 @@ def check_shape(shape: Sequence[int], bits: int) -> None:
         bits: width of one element.
 
     Raises:
-        LayoutError: too many axes, a negative extent, or more bytes than can be addressed. For
-            those of an empty array the other extents count, as they do for numpy.
+        LayoutError: too many axes, a negative extent, or more bytes than can be addressed. In an
+            empty array the extents other than 0 are counted, as numpy does.
     """
     if len(shape) > MAX_AXES:
         raise LayoutError(f"{len(shape)} axes: numpy arrays have at most {MAX_AXES}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors, and what their tracebacks hold: the local variables of all functions on their way.
 
-Those are the tensors and frames that the user was mapping. Where one of the variables is the error
-itself, it holds itself, and with it their memory, until the garbage collector runs.
+Among these are the tensors and frames that the user was mapping. An error that is itself one of the
+variables refers to itself, and holds their memory until the garbage collector runs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ E = TypeVar("E", bound=BaseException)
 
 
 def throw(error: BaseException) -> NoReturn:
-    """Raise an error that was just made, with the cause that it has; no variable is left of it.
+    """Raise an error that was just made, with its cause; no variable keeps referring to it.
 
     Raises:
         BaseException: the error.
@@ -27,7 +27,7 @@ def throw(error: BaseException) -> NoReturn:
 
 
 def without_frames(error: E) -> E:
-    """The error, to be kept: it and what led to it lose their tracebacks."""
+    """The error, to be kept: it and the errors that led to it lose their tracebacks."""
     link: BaseException | None = error
     while link is not None:
         link.__traceback__ = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Things that would be said for each frame, said once in a while."""
+"""Log messages that would come with each frame, let through once in a while."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ._numbers import counted
 __all__ = ["EVERY", "Seldom"]
 
 EVERY = 10.0
-"""Seconds between two records that say the same, at least."""
+"""The least number of seconds between two records of the same subject."""
 
 
 class Seldom:
-    """Lets something be said once in a while, and counts what was not said meanwhile.
+    """Lets a message through once in a while, and counts those left out meanwhile.
 
         if (left_out := seldom.may(name)) is not None:
             log.warning("...%s", left_out)
 
     Args:
-        every: seconds between two times, for each subject.
+        every: seconds between two messages on the same subject.
         now: the time in seconds.
     """
 
@@ -33,10 +33,10 @@ class Seldom:
         self._left_out: dict[Hashable, int] = {}
 
     def may(self, subject: Hashable) -> str | None:
-        """The words for how often it was not said since the last time; None if not now.
+        """A phrase that counts the messages left out since the last one; None to leave this out.
 
         Args:
-            subject: what it is about; each is counted for itself.
+            subject: the subject of the message; each is counted by itself.
         """
         now = self._now()
         with self._asking:

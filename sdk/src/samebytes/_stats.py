@@ -14,7 +14,7 @@ __all__ = ["CopyCount", "Stats", "reset_stats", "stats"]
 class CopyCount:
     """The number of copies that one edge made, and the bytes that it copied in all.
 
-    Of conversions, how many there were, and the bytes that they wrote.
+    For conversions: their number, and the bytes that they wrote.
     """
 
     copies: int = 0
@@ -26,11 +26,11 @@ class Stats:
     """The copies and conversions made since start, or since `reset_stats()`.
 
     Attributes:
-        copies: how many.
-        copied_bytes: how many bytes in all.
+        copies: the number of copies.
+        copied_bytes: the bytes that they copied in all.
         by_edge: the same for each edge, "source -> target".
-        conversions: how many pictures `Frame.convert` made.
-        converted_bytes: how many bytes it wrote in all.
+        conversions: the number of pictures that `Frame.convert` made.
+        converted_bytes: the bytes that it wrote in all.
         by_conversion: the same for each, "I420 -> RGB (ffmpeg)".
     """
 
@@ -54,10 +54,10 @@ class Stats:
 def stats() -> Stats:
     """The copies and conversions so far, as a snapshot.
 
-    What counts as one copy depends on what copies. A ring, `make_writable()`, and a mapping of
+    The unit depends on the code that copies. A ring, `make_writable()`, and a mapping of
     whole frames count one for each frame, with the bytes of all its planes. A pickle
     (`samebytes.copied`) counts one for each plane, and two for a plane with padded rows; other
-    code that copies planes one by one counts each as well. `by_edge` says what copied.
+    code that copies planes one by one counts each as well. `by_edge` tells them apart.
     """
     copies, conversions = counted()
     by_edge = {edge: CopyCount(*count) for edge, count in copies.items()}

@@ -73,16 +73,16 @@ __all__ = [
 class SamebytesError(Exception):
     """The root: `except SamebytesError` catches whatever samebytes raises.
 
-    Passwords, tokens and keys are left out of its message and notes, and of what its attributes
-    hold of parameters and of other texts.
+    Passwords, tokens and keys are left out of its message and notes, and of the parameters and
+    other texts in its attributes.
     """
 
     def __init__(self, *args: Any) -> None:
-        # Of several, one may be the name of what follows.
+        # All of them together: one may be the name of a secret that the next one holds.
         super().__init__(*(without_secrets(args) if len(args) > 1 else map(without_secrets, args)))
 
     def add_note(self, note: str, /) -> None:
-        """Add a line to what a traceback shows of it.
+        """Add a line that tracebacks show after the message.
 
         Args:
             note: the line; passwords in it are left out.
@@ -135,10 +135,10 @@ class ExportError(LayoutError, BufferError):
 
 
 class MetadataError(SamebytesError, ValueError):
-    """Metadata of a frame has a value that it cannot have, or is not what its key says.
+    """Metadata of a frame holds an invalid value, or one that does not belong under its key.
 
     Attributes:
-        field: what is wrong, for instance "Classification.confidence" or "objects[2].x".
+        field: the field that is wrong, for instance "Classification.confidence" or "objects[2].x".
     """
 
     def __init__(self, field: str, what: str) -> None:
@@ -160,7 +160,7 @@ class UnknownNameError(SamebytesError, LookupError):
     Attributes:
         kind: what was looked up, for instance "image format".
         name: the name that was not found.
-        nearest: known names that look like it, best first, or what the word usually means.
+        nearest: known names that look like it, best first, or those that the word usually means.
     """
 
     def __init__(
@@ -177,11 +177,12 @@ class UnknownNameError(SamebytesError, LookupError):
         Args:
             kind: what was looked up.
             name: the name that was not found.
-            known: the names that would be.
-            hint: what else to do, added to the message.
-            nearest: what to suggest, where the caller knows better than the spelling suggests.
+            known: the names that could have been found.
+            hint: further advice, added to the message.
+            nearest: the names to suggest, if the caller knows better ones than those of similar
+                spelling.
         """
-        # Not by way of the root's, which takes longer: some edges raise this for each frame.
+        # Not through the root's __init__, which takes longer: some edges raise this for each frame.
         Exception.__init__(self, kind, name := without_secrets(name))
         self.kind = kind
         self.name = name
@@ -223,7 +224,7 @@ class NativeError(SamebytesError, RuntimeError):
 
     Attributes:
         call: the function that failed.
-        code: what it returned; 0 where it returns no code.
+        code: the code that it returned; 0 if it returns none.
     """
 
     def __init__(self, call: str, code: int, meaning: str = "") -> None:
@@ -240,7 +241,7 @@ class ElementError(SamebytesError):
         element: its name in the pipeline.
         stream: the number of the stream whose frame it had, or None.
         pts: the frame's presentation time in units of its time base, or None.
-        parameters: of the element, by name: those that differ from their defaults.
+        parameters: those parameters of the element that differ from their defaults, by name.
     """
 
     def __init__(
@@ -267,20 +268,20 @@ class ParameterError(ElementError, ValueError):
     """A parameter of an element is unknown, missing, of the wrong type or out of range.
 
     Attributes:
-        parameter: its name; "" where there are too many values.
+        parameter: its name; "" if there are too many values.
         value: the value that was given; None if there was none.
-        expected: what it must be.
+        expected: the values that are accepted, in words.
     """
 
     def __init__(
         self, element: str, parameter: str, value: object, expected: str, *, says: str = ""
     ) -> None:
-        """Make the error for a value, or for what `says` says.
+        """Make the error for a value, or with `says` for its message.
 
         Args:
             element: its name.
             parameter, value, expected: as the attributes.
-            says: the message, where it is not about the value.
+            says: the message, if it is not about the value.
         """
         self.parameter = parameter
         self.value = without_secrets({parameter: value})[parameter]
@@ -290,7 +291,7 @@ class ParameterError(ElementError, ValueError):
 
 
 class NegotiationError(ElementError):
-    """An element cannot take what the one before gives, or gives what it did not announce.
+    """An element cannot take the frames of the one before, or gives others than it announced.
 
     Attributes:
         before: the name of the element before, or "".
@@ -346,7 +347,7 @@ class CopyRequiredError(RouteError):
 
     Attributes:
         edge: the copying edge of the cheapest route, "source -> target".
-        reasons: why each route without a copy cannot be taken, a line for each.
+        reasons: one line for each route without a copy: why it cannot be taken.
     """
 
     def __init__(self, source: str, target: str, edge: str, reasons: Sequence[str] = ()) -> None:
@@ -397,8 +398,8 @@ class PluginLoadError(PluginError):
 class ImportInProgressError(PluginLoadError):
     """The calling thread is importing the plugin, and a finalizer asks for it meanwhile.
 
-    Half of the plugin's module, or of one of its package, is not there yet. Or the module itself
-    uses samebytes. Nothing is broken by it: once the import has ended, the same call works.
+    The plugin's module, or another one of its package, is imported by half; or the module itself
+    uses samebytes. No harm is done: once the import has ended, the same call works.
     """
 
 
@@ -427,7 +428,7 @@ class MissingDependencyError(PluginError, ImportError):
     """A package or system library that the plugin needs is missing.
 
     Attributes:
-        missing: what is missing.
+        missing: the package or library.
         hint: a command that gets it, for instance 'pip install "samebytes[ffmpeg]"'.
     """
 
@@ -440,7 +441,7 @@ class MissingDependencyError(PluginError, ImportError):
 
 
 class PluginDeprecationWarning(DeprecationWarning):
-    """A plugin uses what the next major version of the plugin API will not have.
+    """A plugin uses something that the next major version of the plugin API will not have.
 
     It works until then. `samebytes check-plugin` shows these warnings, and so does pytest.
     """

@@ -9,9 +9,9 @@
     with pipe.start() as out:
         samebytes.metrics.observe(out, "street")
 
-The API comes with `samebytes[metrics]`. What is done with the metrics is the program's choice: an
-SDK and an exporter, to Prometheus or to a collector. They are read when somebody asks for them, so
-that they cost a frame nothing.
+The API comes with `samebytes[metrics]`. The program chooses where the metrics go: an SDK, and an
+exporter to Prometheus or to a collector. They are only read when the exporter asks for them, so
+they cost a frame nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OF_ELEMENTS = {
 def observe(
     running: Running, pipeline: str, *, meter_provider: MeterProvider | None = None
 ) -> None:
-    """Let the metrics of a running pipeline be read, until nobody holds it any more.
+    """Let the metrics of a running pipeline be read, for as long as something refers to it.
 
     Args:
         running: what `Pipeline.start` returned.
@@ -75,7 +75,7 @@ class _Observed:
     """The pipelines of one provider: an SDK takes each instrument only once.
 
     Attributes:
-        runs: what runs, by the name of the pipeline.
+        runs: the running pipelines, by name.
     """
 
     def __init__(self) -> None:
@@ -131,9 +131,9 @@ def _each(attribute: str) -> Callable[[Running], Iterator[tuple[float, dict[str,
 
 
 def _counted(attribute: str) -> Callable[[Running], Iterator[tuple[float, dict[str, Any]]]]:
-    """As `_each`, and never less than before: to a reader that is a counter that began again.
+    """As `_each`, but never less than before, which readers take for a counter that began again.
 
-    Frames that an element took count as taken no more where their batch fails.
+    It could be less: when a batch fails, its frames no longer count as taken.
     """
     seen: weakref.WeakKeyDictionary[Running, dict[str, float]] = weakref.WeakKeyDictionary()
     each = _each(attribute)

@@ -182,15 +182,15 @@ if not TYPE_CHECKING:
 def entry_points(group: str) -> list[Entry]:
     """The entry points of a group, sorted by name, without importing what they stand for.
 
-    For packages that others extend, as plugins extend samebytes. No distribution, however its
-    metadata are broken, keeps the others from being found.
+    For packages that others extend, as plugins extend samebytes. A distribution with broken
+    metadata does not keep the others from being found.
 
     Args:
         group: as in `[project.entry-points."GROUP"]` of a pyproject.toml.
 
     Returns:
-        Objects with `name`, `module`, `distribution` and `version`; `problem` says why one cannot
-        be used, or is None.
+        Objects with `name`, `module`, `distribution`, `version` and `problem`: the reason why one
+        cannot be used, or None.
     """
     from ._plugins.distributions import entries
 
@@ -200,7 +200,7 @@ def entry_points(group: str) -> list[Entry]:
 def plane_resizer(plugin: str) -> Callable[[Any, Any], object]:
     """A function resize(source, target) that resizes one plane into the memory of another.
 
-    Of the installed converters that have one it is that of the cheapest: cv2.resize, linear.
+    It is that of the cheapest installed converter that has one: cv2.resize, linear.
 
     Args:
         plugin: the one that asks, for the error.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks: what `samebytes bench` measures, and how a distribution adds its own.
+"""Benchmarks: the measurements of `samebytes bench`, and the way for distributions to add theirs.
 
 A distribution names a module in the entry-point group `samebytes.benchmarks`, under the name of its
-plugin. The module holds `BENCHMARKS`, a list of `Benchmark`, and imports no framework; what makes
-the calls is named by a string and imported when it is measured.
+plugin. The module holds `BENCHMARKS`, a list of `Benchmark`, and imports no framework; the function
+that makes the calls is named by a string, and imported when it is measured.
 
     [project.entry-points."samebytes.benchmarks"]
     ring = "samebytes_ring._benchmarks"

@@ -24,17 +24,17 @@ def along(
 ) -> Callable[[Any], Any]:
     """A function that maps tensors or frames like `item` over one edge.
 
-    It calls `map()` as users do, where that takes this edge. An edge that copies is used by itself:
-    `map(copy=True)` would take one that does not copy, where there is one.
+    It calls `map()` as users do, if that takes this edge. An edge that copies is used directly,
+    since `map(copy=True)` would take one that does not copy, if there is one.
 
     Args:
         edge: as `edge_name` spells it.
-        item: what is mapped, or one of the same kind.
+        item: the tensor or frame that is mapped, or one of the same kind.
         target: the context that it is mapped to.
-        access: what for.
+        access: the access of the mapping.
 
     Raises:
-        CannotMeasureError: there is no such edge, or what is there goes another way.
+        CannotMeasureError: there is no such edge, or `map()` goes another way.
     """
     spec, plugin = _find(edge)
     if spec.transfer is not Transfer.COPY:
@@ -52,7 +52,7 @@ def along(
 
 
 def check_way(edge: str, item: Tensor | Frame, target: Context | str, access: Access = "r") -> None:
-    """See whether `item.map(target, access)` takes one edge and no other.
+    """Check that `item.map(target, access)` takes one edge and no other.
 
     Args:
         edge: as `edge_name` spells it.

@@ -49,7 +49,7 @@ def _measure(offer: Offer, answer: Callable[[object], None], *, quick: bool) -> 
 
 
 def _fill(row: Row, benchmark: Benchmark, *, quick: bool) -> str:
-    """Enter what was measured; why there is nothing, or ""."""
+    """Enter the figures; return the reason why there are none, or ""."""
     module, _, name = benchmark.make.partition(":")
     try:
         ways: Ways = getattr(importlib.import_module(module), name)(*row.size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks of the installed distributions, and why some of them cannot run."""
+"""The benchmarks of the installed distributions, and the reasons why some of them cannot run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Offer:
 
     Attributes:
         plugin: its name.
-        benchmarks: what it declares; none where its module is faulty.
-        problem: why none of them can run; "" if they may.
+        benchmarks: the benchmarks that it declares; none if its module is faulty.
+        problem: the reason why none of them can run; "" if they may.
     """
 
     plugin: str

@@ -27,8 +27,8 @@ class Profile(NamedTuple):
     """The counts of the profiler.
 
     Attributes:
-        calls: how often the measured operation was done.
-        stats: of all these calls together.
+        calls: the number of times that the measured operation was done.
+        stats: the profiler's statistics of all these calls together.
     """
 
     calls: int
@@ -36,16 +36,16 @@ class Profile(NamedTuple):
 
 
 def profile(name: str, plugin: str | None = None) -> str:
-    """The functions that a row's calls spend their time in, those that take longest first.
+    """The functions that a row's calls spend their time in, as text, the longest first.
 
-    Those of samebytes, and then those of the call by hand, if the row has one.
+    The functions of samebytes' call come first, then those of the call by hand, if the row has one.
 
     The profiler makes each Python function seem slower than it is, by some tenths of a
     microsecond, and C functions less so: compare rows of the table, not these times.
 
     Args:
-        name: of the row.
-        plugin: whose row it is; by default the first of that name.
+        name: the name of the row.
+        plugin: the plugin that the row belongs to; by default the first row of that name.
 
     Raises:
         UnknownNameError: there is no such plugin, or no such row.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the report, and the sentence that each one is worth."""
+"""Rows of the report, and the sentence that states each of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Spent(TypedDict):
     Attributes:
         where: "file.py:line(name)", or Python's name of a function in C.
         calls: how often it is called.
-        us: microseconds in itself, without the functions that it calls.
+        us: microseconds spent in itself, without the functions that it calls.
     """
 
     where: str
@@ -28,13 +28,13 @@ class Row:
     """One benchmark at one size. Times are the least, in microseconds.
 
     Attributes:
-        plugin, name: whose it is, and its name.
+        plugin, name: the plugin that it belongs to, and its name.
         size: (width, height) in pixels.
         what, beside, alone, goal, goal_us: as in `Benchmark`.
-        ours, by_hand, copying, ratio, spread: as in `Measured`; `ours` is None where nothing was
+        ours, by_hand, copying, ratio, spread: as in `Measured`; `ours` is None if nothing was
             measured.
-        reason: why nothing was measured, or "".
-        profile: of a row above its goal, as `costliest` gives it, for "ours" and "by_hand".
+        reason: the reason why nothing was measured, or "".
+        profile: for a row above its goal: the results of `costliest` for "ours" and "by_hand".
     """
 
     plugin: str
@@ -55,7 +55,7 @@ class Row:
 
     @property
     def above_goal(self) -> bool:
-        """True if it takes longer than it may."""
+        """True if it takes longer than its goal allows."""
         ratio, ours = self.ratio or 0.0, self.ours or 0.0
         return (self.goal is not None and ratio > self.goal) or (
             self.goal_us is not None and ours > self.goal_us

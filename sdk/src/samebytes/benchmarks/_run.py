@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the benchmarks, those of each plugin in a child process."""
+"""Running the benchmarks, with a child process for those of each plugin."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def run_benchmarks(
     timeout: float = 300.0,
     on_plugin: Callable[[str], None] = lambda name: None,
 ) -> list[Row]:
-    """Measure what can be measured here.
+    """Run the benchmarks that can run here.
 
     Args:
-        names: of plugins; all of them by default.
-        quick: less exact, and in one size only.
+        names: the names of plugins; all of them by default.
+        quick: measure less exactly, and in one size only.
         timeout: seconds that the rows of one plugin may take.
         on_plugin: called with the name of each plugin before its benchmarks run.
 
     Raises:
-        UnknownNameError: no plugin of a name has benchmarks.
+        UnknownNameError: there is a name of no plugin with benchmarks.
     """
     offered = offers()
     known = {offer.plugin for offer in offered}
@@ -79,7 +79,7 @@ def _of_plugin(offer: Offer, *, quick: bool, timeout: float) -> Iterator[Row]:
 
 
 def _without_benchmarks(known: set[str]) -> Iterator[Row]:
-    """Plugins that declare none, were set aside, or are not installed."""
+    """Rows for plugins that declare no benchmarks, were set aside, or are not installed."""
     found = listed()
     there = {*found.plugins, *(record.name for record in found.set_aside)}
     for name in sorted(_PLUGINS - there):

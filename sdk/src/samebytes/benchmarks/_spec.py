@@ -18,7 +18,7 @@ _EDGE = re.compile(r"\S+ -> \S+ (tensor|frame) (alias|import|map|copy)")
 
 
 class CannotMeasureError(SamebytesError):
-    """A benchmark cannot run on this machine; the text says why."""
+    """A benchmark cannot run on this machine; the text gives the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +26,19 @@ class Benchmark:
     """A row of the report: data only, so that declaring it imports no framework.
 
     Attributes:
-        name: of the row, the only one of its distribution: "cpu -> openvino".
+        name: the name of the row, unique in its distribution: "cpu -> openvino".
         what: the beginning of a sentence that goes on with " in 1.5 us": "An array becomes an
             OpenVINO tensor".
         make: "module:function", called with the width and height in pixels. It returns the `Ways`,
-            or raises `CannotMeasureError` or another SamebytesError where they cannot run.
-        edges: those that it measures, as `edge_name` spells them.
+            or raises `CannotMeasureError` or another SamebytesError if they cannot run.
+        edges: the edges that it measures, as `edge_name` spells them.
         requires: the names of plugins that must be installed besides the distribution's own.
         packages: modules that must be importable besides, each with the command that installs it.
         sizes: (width, height) in pixels; `--quick` takes the first.
-        beside: what `by_hand` calls: "openvino.Tensor(array, shared_memory=True)".
-        alone: why there is nothing by hand beside it, where that is so.
-        goal: how many times as long as by hand it may take, or None.
-        goal_us: how many microseconds it may take, or None.
+        beside: the call of `by_hand`: "openvino.Tensor(array, shared_memory=True)".
+        alone: the reason why it has no call by hand, if it has none.
+        goal: the longest that it may take, as a multiple of the call by hand, or None.
+        goal_us: the most microseconds that it may take, or None.
     """
 
     name: str
@@ -56,19 +56,19 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """The calls to be timed. Whatever they use must be reachable from them.
+    """The calls to be timed. They must keep everything alive that they use.
 
     Attributes:
         ours: with samebytes.
         by_hand: the same with the framework's own calls, as a user would write it; or None.
         copying: the usual idiom, which copies the bytes; or None.
-        fresh: makes what each call is given, outside of the time measured; without it they are
-            called with nothing. So a first mapping is measured, of which nothing is remembered.
-        each: how many times the call does what is measured: the figures are divided by it.
-        cpu_time: measure the CPU time of all threads, and not that on the clock: for calls that
-            take longer than other programs leave a processor to one.
-        timed: the calls return the seconds that they took, for what happens in another process.
-        close: gives back what the calls used, where dropping them does not; or None.
+        fresh: makes the argument of each call, outside the measured time; without it, they have no
+            argument. So first mappings can be measured, of which nothing is remembered yet.
+        each: how many times one call does the measured operation; the figures are divided by it.
+        cpu_time: measure the CPU time of all threads, not the time on the clock: for calls that
+            take longer than other programs leave a processor alone.
+        timed: the calls return the seconds that they took, for work that another process does.
+        close: releases what the calls used, if dropping them does not do that; or None.
     """
 
     ours: Callable[..., object]
@@ -85,13 +85,13 @@ def edge_name(edge: MapperSpec) -> str:
     """The name of an edge in benchmarks: "cpu -> openvino tensor alias".
 
     Args:
-        edge: what the plugin declares.
+        edge: the edge as the plugin declares it.
     """
     return f"{edge.name} {edge.level} {edge.transfer.value}"
 
 
 def check_benchmark(benchmark: object) -> str | None:
-    """A sentence on the fault of a benchmark, or None."""
+    """A sentence on the fault of a benchmark's declaration, or None."""
     if not isinstance(benchmark, Benchmark):
         return f"{benchmark!r} is not a samebytes.benchmarks.Benchmark"
     if not _REFERENCE.fullmatch(benchmark.make):

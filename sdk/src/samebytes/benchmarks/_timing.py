@@ -20,11 +20,11 @@ from ._spec import Ways
 __all__ = ["FULL", "QUICK", "Effort", "Measured", "measure"]
 
 _FRESH_AT_MOST = 16
-"""Objects that are made in advance for a way that needs a new one for each call."""
+"""The most objects that are made in advance for a way that needs a new one for each call."""
 _ENOUGH = 5
-"""Repeats of which the two outermost can be left out."""
+"""The number of repeats from which the two outermost can be left out."""
 _ROUNDS_AT_LEAST = 2
-"""However long the calls take."""
+"""The least number of rounds, however long the calls take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Effort:
 
     Attributes:
         repeats: how often everything is measured; the spread is that of the repeats.
-        rounds: turns in each repeat; fewer where a single call takes long.
-        seconds: how long each way runs in one turn, about.
+        rounds: turns in each repeat; fewer if a single call takes long.
+        seconds: about how long each way runs in one turn.
     """
 
     repeats: int
@@ -44,9 +44,9 @@ class Effort:
 
 # Short turns, many of them: on a busy machine some pass without an interruption.
 FULL = Effort(repeats=5, rounds=30, seconds=0.001)
-"""For figures that are reported."""
+"""The effort for figures that are reported."""
 QUICK = Effort(repeats=3, rounds=5, seconds=0.0005)
-"""For a look: a fraction of a second for each benchmark."""
+"""The effort for a quick look: a fraction of a second for each benchmark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,11 @@ class Measured:
     Attributes:
         ours, by_hand, copying: microseconds, the least of all rounds; None for a way that the row
             does not have.
-        ratio: of `ours` to `by_hand`: the median over the repeats, each of their least times. That
-            of the least of all would compare moments at which the machine had different clocks.
+        ratio: the ratio of `ours` to `by_hand`: the median over the repeats, each of them with its
+            own least times. The ratio of the least times of all would compare moments at which the
+            machine had different clocks.
         spread: the smallest and the largest of these ratios. Of five repeats or more the two
-            outermost are left out: one that was interrupted all the time says nothing.
+            outermost are left out: one that was interrupted all the time means nothing.
     """
 
     ours: float
@@ -131,7 +132,7 @@ def _count(ways: Ways, call: Callable[..., object], effort: Effort) -> int:
 
 
 def _seconds(ways: Ways, call: Callable[..., object], count: int) -> float:
-    """The time of one call, in the middle of many."""
+    """The seconds of one call, from a series of so many."""
     if ways.timed:
         timed: Callable[..., Any] = call
         return float(min(timed() for _ in range(count)))
@@ -151,7 +152,7 @@ def _seconds(ways: Ways, call: Callable[..., object], count: int) -> float:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """The cyclic collector would bill one way for what another has left."""
+    """Switch the cyclic collector off: it would bill one way for the objects left by another."""
     was_on = gc.isenabled()
     gc.collect()
     gc.disable()

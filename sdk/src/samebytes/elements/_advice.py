@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The format to convert to before an element that does not take that of its frames."""
+"""The format to convert frames to before an element that does not take their own."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _USUAL = {
     "yuv": ("I420", "NV12", "I444", "I422", "I422_10", "RGB", "BGRA", "RGBA", "GRAY8"),
     "rgb": ("RGB", "BGR", "I420", "NV12", "BGRA", "RGBA", "I422", "I422_10", "GRAY8"),
 }
-"""Formats to try for those of each colour model, the most like it first; gray loses colours.
+"""Formats to try for frames of each colour model, the most similar first; gray loses colours.
 
-Encoders of studios, ProRes and DNxHD, take 4:2:2 alone.
+Studio encoders, ProRes and DNxHD, take nothing but 4:2:2.
 """
 
 
 def format_to_convert_to(takes: Iterable[Media], given: FrameInfo, contexts: Contexts) -> str:
-    """Return the name of a format that is taken, and to which what is installed converts.
+    """Return the name of a format that is taken, and to which an installed plugin converts.
 
     Args:
         takes: the patterns of the element.
         given: the frames that come.
-        contexts: those of the pipeline.
+        contexts: the contexts of the pipeline.
 
     Returns:
-        "" where there is none, or where the frames have no pixel format.
+        The name; "" if there is none, or if the frames have no pixel format.
     """
     if given.format is None:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that wait, for coroutines: they are made in a thread, and the event loop goes on."""
+"""Blocking calls for coroutines: they are made in a thread, while the event loop goes on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ two waits, or before its first one."""
 
 
 async def opened(run: Run) -> None:
-    """Open the elements in a thread; who is cancelled meanwhile interrupts them."""
+    """Open the elements in a thread; cancelling the task meanwhile interrupts them."""
 
     def open_() -> None:
         run.open()
@@ -50,12 +50,12 @@ def _retrieve(opening: asyncio.Future[None]) -> None:
 async def in_a_thread(stop: Callable[[], object]) -> None:
     """Call a function in a thread of its own, and wait for it without blocking the event loop.
 
-    It is called in any case. The threads of asyncio.to_thread() may all be busy, and who is
-    cancelled while a call waits for one withdraws it; here the thread goes on.
+    It is called in any case. The threads of asyncio.to_thread() may all be busy, and a task that is
+    cancelled while its call waits for one withdraws the call; here the thread goes on.
 
     The event loop wakes now and then meanwhile. A signal that comes just before it sleeps, or that
     Linux gives to another thread, does not end that sleep: Ctrl-C would be put off until the call
-    has returned, as by a time-out of what connects.
+    returns, for instance when its attempt to connect times out.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
@@ -80,7 +80,7 @@ async def in_a_thread(stop: Callable[[], object]) -> None:
         await done
     finally:
         if not done.cancel() and not done.cancelled():
-            thread.join()  # it has said so, and ends
+            thread.join()  # it has raised that already, and ends
         del done  # it holds what was raised, whose traceback holds this call
 
 

@@ -20,7 +20,8 @@ class Contexts:
 
         Args:
             name: a memory type, or "type:device".
-            near: where the frames are that go there; the context shares its handles, if it can.
+            near: the context of the frames that go there; the new one shares its handles, if it
+                can.
 
         Raises:
             UnknownNameError: no plugin declares it.
@@ -36,7 +37,7 @@ class Contexts:
         return self.add(found)
 
     def add(self, context: Context) -> Context:
-        """Let others settle on a context that came with a frame."""
+        """Add a context that came with a frame, for other elements to settle on."""
         if not any(known is context for known in self._known):
             self._known.append(context)
         return context

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 __all__ = ["NOT_ONE", "Choices", "Range", "check_range", "converted", "parsed", "spelt"]
 
 NOT_ONE = (TypeError, ValueError, ArithmeticError)
-"""The errors that a value of the wrong type raises; infinity and "1/0" raise the last one."""
+"""The errors that converting a wrong value raises; infinity and "1/0" raise the last one."""
 
 _FINEST = 1_000_000
 """The denominator that a float's fraction has at most: 29.97 is 2997/100, and 1 / 3 is 1/3."""
@@ -74,7 +74,7 @@ def spelt(kind: Any) -> str:
 
 
 def converted(value: Any, kind: Any) -> Any:
-    """The value as `kind`; raises one of NOT_ONE where it is not one."""
+    """The value as `kind`; raises one of NOT_ONE if it is none."""
     if kind is Any:
         return value
     origin = get_origin(kind)
@@ -102,7 +102,7 @@ def converted(value: Any, kind: Any) -> Any:
 
 
 def _annotated(value: Any, kind: Any) -> Any:
-    """A part of a union that has notes of its own: `Annotated[int, Range(1, 9)] | None`."""
+    """The value as a union's member with notes of its own: `Annotated[int, Range(1, 9)] | None`."""
     inner, *notes = get_args(kind)
     found = converted(value, inner)
     for note in notes:
@@ -114,7 +114,7 @@ def _annotated(value: Any, kind: Any) -> Any:
 
 
 def _one_of(value: Any, kinds: tuple[Any, ...]) -> Any:
-    # The types that it already has come before those that it could be converted to.
+    # A type that the value has already comes before those that it could become.
     for kind in kinds:
         if isinstance(kind, type) and type(value) is kind:
             return value
@@ -136,7 +136,7 @@ def _items(value: Any, origin: Any, kinds: tuple[Any, ...]) -> Any:
         return tuple(map(converted, items, kinds))
     kind, wanted = kinds[0] if kinds else Any, tuple if origin is tuple else list
     made = wanted(converted(item, kind) for item in items)
-    # The user's own list, if nothing in it had to change: what is added to it later is seen.
+    # The user's own list, if nothing in it had to change: items added to it later are seen.
     same = isinstance(value, wanted) and all(map(operator.is_, made, value))
     return value if same else made
 
@@ -196,7 +196,7 @@ _SIMPLE: Mapping[Any, Callable[[Any], Any]] = {
 
 
 def check_range(value: Any, limits: Range) -> None:
-    """Raise ValueError where a number, or one of several, is outside."""
+    """Raise ValueError if a number, or one of several, is out of range."""
     for number in value if isinstance(value, list | tuple) else (value,):
         if limits.minimum is not None and number < limits.minimum:
             raise ValueError(value)
@@ -208,7 +208,7 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def parsed(text: str, kind: Any, choices: tuple[Any, ...] | None) -> Any:
-    """The value as `kind` that a text says; raises one of NOT_ONE where it says none."""
+    """The value of type `kind` that a text spells; raises one of NOT_ONE if it spells none."""
     if choices is not None:
         return next(choice for choice in (*choices, text) if str(choice) == text)
     if get_origin(kind) is Annotated:

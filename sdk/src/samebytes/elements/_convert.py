@@ -25,10 +25,10 @@ __all__ = ["Convert"]
 
 
 class Convert(Transform):
-    """Gives pictures of another format and size, in memory of the CPU: `Frame.convert`.
+    """Converts pictures to another format and size, in memory of the CPU, as `Frame.convert` does.
 
-    Times and metadata go along; regions are scaled. The new frames are those of a pool, used again
-    when nobody holds them. A frame that is such a picture already goes on as it came.
+    Times and metadata go along; regions are scaled. The new frames come from a pool, and are used
+    again when nobody holds them. A frame that is such a picture already goes on as it came.
     """
 
     name = "convert"
@@ -61,16 +61,16 @@ class Convert(Transform):
 
     def maps_to(self, given: FrameInfo) -> str:
         """The memory type where the converter reads frames like these."""
-        with suppress(SamebytesError):  # negotiate() says why there is none
+        with suppress(SamebytesError):  # negotiate() raises with the reason
             way = self._way(given)
             return "" if way is None else way.spec.node
         return ""
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """The same in another format and size, in memory of the CPU.
+        """The description of the converted frames, which are in memory of the CPU.
 
         Raises:
-            ValueError: nothing that is installed converts them; the text says why.
+            ValueError: no installed plugin converts them; the text gives the reason.
         """
         try:
             way = self._way(given)
@@ -84,7 +84,7 @@ class Convert(Transform):
         return replace(made, memory="cpu", pool=None)
 
     def converts(self, given: FrameInfo, frame: Frame[Any] | None) -> str:
-        """The picture that is made, and by whom."""
+        """The picture that is made, and the converter that makes it, in words."""
         with suppress(SamebytesError):
             way = self._way(given, frame)
             if way is None:
@@ -95,7 +95,7 @@ class Convert(Transform):
     def process(self, frame: Frame[Any]) -> Frame[Any]:
         """The new picture."""
         if self._is_that_already(frame):
-            # Others may get a frame that is shown to be read alone.
+            # Other elements may get a frame that is lent to this one for reading only.
             lent = frame.parent is not None and frame.readonly
             return frame.map(frame.context, "r") if lent else frame
         return convert_frame(
@@ -119,7 +119,7 @@ class Convert(Transform):
 
     @property
     def _keeps_colours(self) -> bool:
-        """True if it does not depend on what a frame says of its colours whether it is changed."""
+        """True if the colours that a frame declares do not decide whether it is converted."""
         return self.color_range is None and self.color_matrix is None
 
     def _is_that_already(self, frame: Frame[Any]) -> bool:
@@ -136,12 +136,12 @@ class Convert(Transform):
         )
 
     def _way(self, given: FrameInfo, frame: Frame[Any] | None = None) -> Way | None:
-        """The way that frames take; None where nothing is to change, or they are not known yet.
+        """The way that frames are converted; None if nothing is to change, or it is not known yet.
 
-        Before the first frame, its colours are taken for what goes without saying.
+        Before the first frame, its colours are assumed to be the usual ones.
 
         Raises:
-            SamebytesError: there is none.
+            SamebytesError: there is no way.
         """
         if frame is not None:
             source = picture_of(frame)

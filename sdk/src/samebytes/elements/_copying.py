@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A frame of one's own, where others may not see what is written. Only with copy=True."""
+"""A frame of one's own, so that others do not see what is written. Only with copy=True."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["make_writable", "own_copy"]
 def own_copy(frame: Frame[Any]) -> Frame[Any]:
     """The picture, sound or tensors in new memory of the CPU, with metadata of its own.
 
-    For those who write into frames that others read too, if the user allows copies. The copy is
-    counted in `samebytes.stats()`.
+    For elements that write into frames that others read too, if the user allows copies. The copy
+    is counted in `samebytes.stats()`.
 
     Args:
-        frame: of any memory; it is mapped to the CPU.
+        frame: in memory of any kind; it is mapped to the CPU.
     """
     meta = frame.meta
     source = frame.map("cpu", copy=True)
@@ -47,10 +47,10 @@ def own_copy(frame: Frame[Any]) -> Frame[Any]:
 
 
 def make_writable(frame: Frame[Any]) -> Frame[Any]:
-    """The frame, copied within its own framework if that can be, else an `own_copy`.
+    """The frame, copied within its own framework if possible, else an `own_copy`.
 
     Args:
-        frame: one that somebody still reads, such as its decoder.
+        frame: a frame that is still read elsewhere, for instance by its decoder.
     """
     make: Any = getattr(frame, "make_writable", None)
     if make is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements by name, from the plugins that are installed."""
+"""Elements by name, from the installed plugins."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def create(name: str, *values: Any, **parameters: Any) -> Element:
 
     Args:
         name: as `available` lists it.
-        values, parameters: of the element, in their order or by name.
+        values, parameters: the element's parameters, in their order or by name.
 
     Raises:
-        UnknownNameError: no plugin that is installed declares it; the message says what to install.
+        UnknownNameError: no installed plugin declares it; the message names what to install.
         MissingDependencyError: a package of its plugin is missing.
         ParameterError: a parameter is missing, unknown, of the wrong type or out of range.
     """
@@ -37,10 +37,10 @@ def element_class(name: str) -> type[Element]:
     """The class of the elements of that name.
 
     Args:
-        name: as of `create`, such as "ffmpeg.source".
+        name: as for `create`, such as "ffmpeg.source".
 
     Raises:
-        UnknownNameError: no plugin that is installed declares it.
+        UnknownNameError: no installed plugin declares it.
         MissingDependencyError: a package of its plugin is missing.
     """
     found = tables()
@@ -67,7 +67,7 @@ class _Elements(dict[str, ElementSpec]):
         return table_as_html(_HEADS, self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
-        """The cells of each element, below those heads."""
+        """The cells of each element, in the order of the column heads."""
         return [(name, spec.summary) for name, spec in self.items()]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The run that a thread works for: waits inside an element end with it, and are noticed."""
+"""The run that a thread works for, which notices the waits inside elements, and ends them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def is_stopping() -> bool:
 
 @contextmanager
 def blocked() -> Iterator[None]:
-    """While the calling thread waits for others: what it has to do does not move."""
+    """A block in which the calling thread waits for others, so its own work does not move."""
     worker = CURRENT.worker
     if worker is None:
         yield

@@ -31,12 +31,12 @@ _SAME = type(same())
 
 
 def refuse_unrun(function: Callable[..., Any] | None, name: str, instead: str) -> None:
-    """Refuse a function of which nothing runs when an element calls it.
+    """Refuse a function that would run nothing when an element calls it.
 
     Args:
-        function: what the element calls for each frame.
-        name: what it is called in the error.
-        instead: what to do in place of `yield`; "" where it may yield.
+        function: the function that the element calls for each frame.
+        name: the name for it in the error.
+        instead: advice on what to do in place of `yield`; "" if it may yield.
 
     Raises:
         TypeError: it is `async def`, or yields.
@@ -68,23 +68,25 @@ class Element:
             takes = el.Image("NV12|I420", memory="openvino:{device}")
             gives = el.same()
 
-    The constructor only stores them. What costs time or holds resources is made in `open` and given
-    back in `close`, so that an element can be made, looked at and started again. One object is an
-    element of one pipeline.
+    The constructor only stores them. Whatever costs time or holds resources is made in `open` and
+    released in `close`, so that an element can be made, looked at and started again. An object can
+    be an element of one pipeline only.
 
     Class attributes:
-        name: what the element is called in errors and tables; by default the name of its class.
-        takes, gives: what it takes and gives, patterns or tuples of patterns, best first.
+        name: the element's name in errors and tables; by default the name of its class.
+        takes, gives: the frames that it takes and gives: patterns or tuples of patterns, best
+            first.
         concurrent: several threads may call it at the same time, each for another frame.
-        one_stream: it can take the frames of one source only, such as what writes them one after
-            another; a pipeline with several sources is refused. A text says what to do instead.
-        live: of a source: frames come when they come, and the next ones do not wait.
+        one_stream: it can take the frames of one source only, for instance because it writes them
+            one after another; a pipeline with several sources is refused. A string advises what to
+            do instead.
+        live: of a source: frames come at their own time, and the next ones do not wait.
         may_copy: of an element that maps frames itself (`maps_to`): its user allowed it to copy.
-            A property, where a parameter says so.
+            Make it a property if that depends on a parameter.
 
     Attributes:
-        run_failed: in `close`, whether the run ended by an exception rather than with its streams
-            or by stop(): that of an element, or of the program in the pipeline's block.
+        run_failed: in `close`: True if the run was ended by an exception of an element, or of the
+            program in the pipeline's block, rather than by the end of its streams or by stop().
     """
 
     name: ClassVar[str] = ""
@@ -94,9 +96,9 @@ class Element:
     one_stream: ClassVar[bool | str] = False
     live: ClassVar[bool] = False
     may_copy: ClassVar[bool] = False
-    # What users implement: it raises ClosedError after close().
+    # The name of the method that users implement, which raises ClosedError after close().
     _samebytes_work: ClassVar[str] = ""
-    # In place of its `yield`; "" where what it yields are frames.
+    # Advice in place of its `yield`; "" if it yields frames.
     _samebytes_instead: ClassVar[str] = ""
     _declared: ClassVar[dict[str, _parameters.Parameter] | None] = None
     _in_use = False
@@ -145,7 +147,7 @@ class Element:
 
     @property
     def changed_parameters(self) -> dict[str, Any]:
-        """The parameters' values that are not the defaults, by name: what errors show of them."""
+        """The parameters' values that are not the defaults, by name, as errors show them."""
         known = self.declared_parameters()
         return {
             name: value
@@ -180,10 +182,10 @@ class Element:
         Override it for an element that knows more ways than a route has: one that reads padded
         rows, say, or that chooses for each frame. Its `takes` names no memory then. The pipeline
         still plans the route to that memory type: it refuses frames for which there is none,
-        counts what the route costs, and explains it. What becomes of a frame is up to the element.
+        takes its cost into account, and explains it. How a frame is mapped is up to the element.
 
         Args:
-            given: what is known of the frames.
+            given: the frames, as far as they are known.
 
         Returns:
             A memory type, such as "openvino:GPU".
@@ -191,13 +193,13 @@ class Element:
         return ""
 
     def copies(self, given: FrameInfo, frame: Frame[Any] | None) -> str:
-        """A phrase for `explain()` that says what the element itself copies; "" if nothing.
+        """A phrase for `explain()` about the copies that the element itself makes; "" if none.
 
-        Override it for an element that copies with `samebytes.plugins.count_copy`, if its user
-        allowed it. Routes, including that to `maps_to`, report themselves what they copy.
+        Override it for an element that copies, and counts it with `samebytes.plugins.count_copy`,
+        if its user allowed it. Routes, including that to `maps_to`, report their own copies.
 
         Args:
-            given: what is known of the frames.
+            given: the frames, as far as they are known.
             frame: one of them as it comes; None before the first one.
 
         Returns:
@@ -206,12 +208,12 @@ class Element:
         return ""
 
     def converts(self, given: FrameInfo, frame: Frame[Any] | None) -> str:
-        """A phrase for `explain()` that says what the element converts; "" if nothing.
+        """A phrase for `explain()` about the conversions of the element; "" if none.
 
         Override it for an element that makes pictures of another format.
 
         Args:
-            given: what is known of the frames.
+            given: the frames, as far as they are known.
             frame: one of them as it comes; None before the first one.
 
         Returns:
@@ -222,52 +224,54 @@ class Element:
     def pipeline_context(self, name: str, near: Context | None = None) -> Context:
         """The context of that name on which the pipeline has settled, to map frames to it.
 
-        In `negotiate`, `open` and later. Outside of a pipeline it is `samebytes.context(name)`.
+        Use it in `negotiate`, in `open` and later. Outside a pipeline it is
+        `samebytes.context(name)`.
 
         Args:
             name: a memory type, such as "openvino:GPU".
-            near: of the frames that are to go there, as the plan for `maps_to` has it: the context
-                shares its handles, where that can be, though another source's frames go elsewhere.
+            near: the context of the frames that are to go there, as in the plan for `maps_to`: the
+                result shares its handles if it can, even if another source's frames go elsewhere.
 
         Raises:
             UnknownNameError: no plugin declares it.
-            AmbiguousTargetError: it has several devices; say which.
+            AmbiguousTargetError: it has several devices; the name must include one.
         """
         return (Contexts() if self._contexts is None else self._contexts).find(name, near)
 
     def open(self, context: Context | None) -> None:
-        """Load and allocate; called once before the first frame, with what was agreed on known.
+        """Load and allocate; called once before the first frame, after all early agreements.
 
         Args:
-            context: where the frames are that the element will get; of a source, where the next
-                element wants them. Models and memory for them belong there. None where neither
-                is known before the first frame.
+            context: the context of the frames that the element will get; for a source, the one
+                in which the next element wants them. Models and memory for them belong there.
+                None if it is not known before the first frame.
         """
 
     def close(self) -> None:
-        """Give back what `open` and `negotiate` made; also called after they failed."""
+        """Release what `open` and `negotiate` made; also called after they failed."""
 
     def interrupt(self) -> None:
-        """Let a call that waits return soon: the pipeline stops. Called from another thread.
+        """Make a waiting call return soon, since the pipeline stops. Called from another thread.
 
-        It may come before the call waits, and while `open` or `negotiate` does: what it is to end
-        must be known to it by then. While they run, it is called again and again.
+        It may be called before the call waits, and while `open` or `negotiate` waits: they must
+        store whatever it is to end before they wait for it. While they run, it is called again and
+        again.
         """
 
     def end_of_stream(self, stream: int) -> Iterable[Frame] | None:
-        """The frames left to give when a stream has ended, if the element kept some of them back.
+        """The frames that the element kept back and still has to give when a stream has ended.
 
         Args:
-            stream: its number.
+            stream: the number of the stream.
         """
         return None
 
     def frames_kept(self) -> int:
         """The number of frames that it received and has kept back.
 
-        They come later, in `process` or in `end_of_stream`. Override it for an element that keeps
-        frames back, so that those lost with it are counted: when `process` raises, and when the
-        pipeline stops before the element gave them.
+        It gives them later, in `process` or in `end_of_stream`. Override it for an element that
+        keeps frames back, so that they are counted if they are lost: when `process` raises, and
+        when the pipeline stops before the element gave them.
         """
         return 0
 
@@ -299,15 +303,15 @@ class Source(Element):
     """An element that brings frames into a pipeline.
 
     Class attributes:
-        pool_size: how many frames it can have out at a time, if only the open source knows: make
-            it a property then. Others report it from `negotiate`, as `FrameInfo.pool`. None: no
-            such limit.
+        pool_size: the number of frames that can be in use at a time, if it is only known once the
+            source is open: make it a property then. Other sources report it from `negotiate`, as
+            `FrameInfo.pool`. None: no such limit.
 
     Attributes:
-        wanted_access: from `negotiate` on, what the pipeline does with the frames: "rw" if an
-            element may write into them, else "r". What the program does is not known.
-        wanted_formats: from `negotiate` on, of the pixel formats that the source announces, those
-            that all elements after it take, the cheapest first. Empty if there is none.
+        wanted_access: the pipeline's access to the frames, set from `negotiate` on: "rw" if an
+            element may write into them, else "r". The program's own access is not known.
+        wanted_formats: those of the pixel formats that the source announces which all elements
+            after it take, the cheapest first; set from `negotiate` on. Empty if there is none.
     """
 
     _samebytes_work: ClassVar[str] = "read"
@@ -325,26 +329,26 @@ class Source(Element):
         Called once before `open`: the place to read a file's header.
 
         Args:
-            wanted: what the next element takes, as far as the source offers it: of several formats
-                and memory types the cheapest. None where the source announces none.
+            wanted: the frames that the next element takes, as far as the source offers them: of
+                several formats and memory types the cheapest. None if the source announces none.
 
         Returns:
-            The complete description; None if it is known only with the first frame.
+            The complete description; None if it is only known with the first frame.
         """
         return wanted
 
     def frames_expected(self) -> int | None:
-        """The number of frames that it will give in all, as far as it knows; None if it does not.
+        """The number of frames that it expects to give in all; None if it does not know.
 
-        Asked once, when it is open: for a display of progress, so about right is good enough.
+        Called once, when the source is open. An estimate will do: it is for a display of progress.
         """
         return None
 
     def how(self) -> str:
-        """The way in which the source makes its frames, for `explain`; "" for nothing to say.
+        """A phrase for `explain` on the way in which the source makes its frames; "" for none.
 
-        Override it where that was chosen, or costs something that the user can avoid. Called after
-        `negotiate`.
+        Override it if there was a choice, or if the way has a cost that the user can avoid. Called
+        after `negotiate`.
         """
         return ""
 
@@ -367,7 +371,7 @@ class Transform(Element):
             given: the frames that it will take: format, size and memory.
 
         Raises:
-            ValueError: it cannot take them; the text says why.
+            ValueError: it cannot take them; the text gives the reason.
         """
         gives = self._gives
         if gives is None:
@@ -381,8 +385,8 @@ class Transform(Element):
             frame: the element's own only during the call.
 
         Returns:
-            A frame (a samebytes.Frame or a native one), an iterator of frames (`yield`), or None:
-            then there is none. The very frame that it was given goes on as it came.
+            A frame (a samebytes.Frame or a native one), an iterator of frames (`yield`), or None
+            for no frame. If it returns the very frame that it was given, that goes on as it came.
         """
         raise NotImplementedError(f"{type(self).__name__} must define process()")
 
@@ -407,10 +411,10 @@ class Sink(Element):
     _samebytes_instead: ClassVar[str] = "leave `yield` out, as the frame goes on by itself"
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """See what will come; what is returned is not used. Called as of a Transform.
+        """Learn which frames will come; called as that of a Transform, but the result is not used.
 
         Args:
-            given: what is known of the frames of one stream.
+            given: the frames of one stream, as far as they are known.
 
         Returns:
             Anything: a sink gives no frames.

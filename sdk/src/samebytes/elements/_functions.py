@@ -24,13 +24,13 @@ E_co = TypeVar("E_co", bound=Element, covariant=True)
 
 
 class _Decorator(Protocol[E_co]):
-    """Makes of a function of a frame one of its other parameters, which returns an element."""
+    """Turns a function of a frame into one of its other parameters, which returns an element."""
 
     def __call__(self, function: Callable[Concatenate[Any, P], Any], /) -> Callable[P, E_co]: ...
 
 
 class _SourceDecorator(Protocol):
-    """The same of a function that gets no frame."""
+    """The same for a function that gets no frame."""
 
     def __call__(self, function: Callable[P, Any], /) -> Callable[P, Source]: ...
 
@@ -46,7 +46,7 @@ class _OfFunction(Element):
 
 
 class _SourceOfFunction(_OfFunction, Source):
-    """Gives what a generator function yields."""
+    """Gives the frames that a generator function yields."""
 
     def open(self, context: Any) -> None:
         super().open(context)
@@ -56,7 +56,7 @@ class _SourceOfFunction(_OfFunction, Source):
                 f"{self.name}() returned {given!r}: it must `yield` frames, or return an iterable"
             )
         frames = iter(given)
-        # None is the end of a stream to others; to a generator it is a frame less.
+        # Elsewhere None is the end of a stream; from a generator it only means no frame.
         vars(self)["read"] = lambda: next((one for one in frames if one is not None), None)
 
 
@@ -102,12 +102,12 @@ def source(
     """Make a Source of a generator function; its keyword-only parameters are the element's.
 
     Args:
-        function: where nothing is said of it, `@el.source` without parentheses.
+        function: the function itself, for `@el.source` without parentheses.
         gives: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
-        live: frames come when they come, and may be left out.
+        live: frames come at their own time, and may be left out.
 
     Returns:
-        A decorator, as of `inplace`; with a function, what that makes of it.
+        A decorator, as from `inplace`; with a function, the result of decorating it.
     """
     return _decorated(_SourceOfFunction, {"gives": gives, "live": live}, function, 0)
 
@@ -133,13 +133,13 @@ def transform(
     """Make a Transform of a function or generator function of one frame.
 
     Args:
-        function: where nothing is said of it, `@el.transform` without parentheses.
+        function: the function itself, for `@el.transform` without parentheses.
         takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
         gives: a pattern, or `el.same()` for the frame that it takes.
         concurrent: several threads may call it at a time; its frames keep their order all the same.
 
     Returns:
-        A decorator, as of `inplace`; with a function, what that makes of it.
+        A decorator, as from `inplace`; with a function, the result of decorating it.
     """
     attributes = {"takes": takes, "gives": gives, "concurrent": concurrent}
     return _decorated(_transform, attributes, function)
@@ -172,14 +172,14 @@ def inplace(
     pipe = el.Pipeline(frames, blur(radius=7))
 
     Args:
-        function: where nothing is said of it, `@el.inplace` without parentheses.
+        function: the function itself, for `@el.inplace` without parentheses.
         takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple. By
             default frames come as they are, and are only read.
         concurrent: several threads may call it at a time; its frames keep their order all the same.
 
     Returns:
-        A decorator. What it makes of the function is called with the element's parameters, and
-        returns an element. With a function, what the decorator makes of it.
+        A decorator. The decorated function is called with the element's parameters, and returns an
+        element. With `function`, the decorated function itself.
     """
     return _decorated(_inplace, {"takes": takes, "concurrent": concurrent}, function)
 
@@ -196,11 +196,11 @@ def sink(function: Callable[..., Any] | None = None, /, *, takes: Any = _ANY) ->
     """Make a Sink of a function of one frame.
 
     Args:
-        function: where nothing is said of it, `@el.sink` without parentheses.
+        function: the function itself, for `@el.sink` without parentheses.
         takes: a pattern, such as `el.Image("NV12", memory="cpu")`, or several in a tuple.
 
     Returns:
-        A decorator, as of `inplace`; with a function, what that makes of it.
+        A decorator, as from `inplace`; with a function, the result of decorating it.
     """
     return _decorated(_sink, {"takes": takes}, function)
 
@@ -244,8 +244,8 @@ def _made(
 def _element(base: type[Element], frames: int, function: Callable[..., Any]) -> Element:
     """An element that calls a function as it is, with its own defaults.
 
-    It has no class of its own, which only the garbage collector would end, and what the function
-    refers to with it.
+    It has no class of its own: only the garbage collector would free that, and the objects that the
+    function refers to.
     """
     for parameter in _checked_parameters(base, frames, function).values():
         if parameter.required:
@@ -274,14 +274,14 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def element_of(thing: Any, *, first: bool) -> Element:
-    """An element of what stands in a pipeline.
+    """The element for an item of a pipeline.
 
     Args:
         thing: an element, a function of one frame, or, as the first, an iterable of frames.
-        first: it is the pipeline's source.
+        first: True for the source of the pipeline.
 
     Raises:
-        UnsupportedObjectError: it is none.
+        UnsupportedObjectError: it is none of these.
     """
     if isinstance(thing, Element):
         return thing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gate: an element that several threads call is alone while it negotiates."""
+"""Gate: no thread works in an element while another one negotiates for it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class Gate:
-    """Lets any number of threads in, and none while what they rely on is changed.
+    """Lets any number of threads in, but none while the state that they rely on is changed.
 
-    What an element keeps of its last negotiate(), such as a size, holds for the frames that are in
-    it. So a frame of another layout waits until these are out, and negotiates then.
+    The state that an element keeps from its last negotiate(), such as a size, holds for the frames
+    that it works on. So a frame of another layout waits until these are out, and negotiates then.
     """
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Gate:
         """Enter, once `ready` returns something; `prepare` makes it so, when nobody is inside.
 
         Args:
-            args, named: what both are called with.
+            args, named: the arguments of both.
 
         Returns:
-            What `ready` or `prepare` returned.
+            The result of `ready` or `prepare`.
         """
-        with self._lock:  # of the condition, whose own methods take longer than the gate
+        with self._lock:  # the condition's own, since its methods take longer than the gate
             while not (found := ready(*args, **named)):
                 if not self._inside:
                     found = prepare(*args, **named)

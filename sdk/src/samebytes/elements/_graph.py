@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a pipeline, as the list that the user wrote says."""
+"""The steps of a pipeline, made from the list that the user wrote."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Step:
     """One element and where its frames go.
 
     Attributes:
-        element: what the user wrote.
+        element: the element.
         name: unique in the pipeline: "blur", "blur#2".
-        after: the steps that take its frames; several share them, and may only read.
-        depth: how many branches it lies in.
-        comes_out: the program gets its frames: it is the end of the main line.
+        after: the steps that take its frames; if there are several, they may only read.
+        depth: the number of branches that it lies in.
+        comes_out: True at the end of the main line, whose frames the program gets.
     """
 
-    # Weak, as `after` refers the other way: else a pipeline that is dropped would wait for the
-    # garbage collector, with its models. The graph holds all steps.
+    # Weak, since `after` refers the other way: else a dropped pipeline would wait for the garbage
+    # collector, with its models. The graph holds all steps.
     _before: weakref.ref[Step] | None
     __slots__ = ("__weakref__", "_before", "after", "comes_out", "depth", "element", "name")
 
@@ -44,7 +44,7 @@ class Step:
 
     @property
     def before(self) -> Step | None:
-        """The step that it takes frames from; None for a source."""
+        """The step from which it takes frames; None for a source."""
         return None if self._before is None else self._before()
 
     @before.setter
@@ -53,7 +53,7 @@ class Step:
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """The names of others that get the same frames, directly or by steps that pass them on."""
+        """The names of other steps that get the same frames, directly or passed on by others."""
         before = self.before
         if before is None:
             return ()
@@ -63,7 +63,7 @@ class Step:
 
     @property
     def writes(self) -> bool:
-        """True if it may write into the frames that it takes, rather than into copies of them."""
+        """True if it may write into the frames that it takes themselves, not into copies."""
         return not self.shares and any(taken.access != "r" for taken in self.element._takes)
 
     @property
@@ -87,12 +87,12 @@ class Step:
         stream: int | None = None,
         pts: int | None = None,
     ) -> ElementError:
-        """An ElementError that says where the element failed; `error` itself if it is one.
+        """An ElementError that names the element and the call; `error` itself if it is one.
 
         Args:
             error: the exception that the element raised, which becomes the cause.
-            call: the method, where that is not the one of each frame.
-            stream, pts: of the frame that it had.
+            call: the method, if it is not the one that is called for each frame.
+            stream, pts: those of the frame that it had.
         """
         without_secrets_in(error)
         if isinstance(error, ElementError):
@@ -215,7 +215,7 @@ class Graph:
 
 
 def _names(steps: list[Step], depth: int) -> Iterator[str]:
-    """The names of steps and of those after them; a branch is in brackets, as users write it."""
+    """The names of steps and of the steps after them, with branches in brackets, as users write."""
     for step in steps:
         if step.depth > depth:
             yield f"[{' -> '.join(_names([step], step.depth))}]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stream that a frame belongs to, as its metadata say."""
+"""The stream that a frame belongs to, according to its metadata."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["identify", "note_of"]
 
 
 def identify(frame: Frame, stream: int) -> None:
-    """Note in a frame which stream it is of, unless it says so already.
+    """Note in a frame the stream that it belongs to, unless its metadata say so already.
 
-    Decoders read the metadata of a frame when somebody asks for them, which takes longer than all
+    Decoders read the metadata of a frame when they are first asked for, which takes longer than all
     that a pipeline does with a frame: until then this note waits.
     """
     frame.meta.when_read(note_of(stream, False))
@@ -25,13 +25,13 @@ def identify(frame: Frame, stream: int) -> None:
 
 @lru_cache
 def note_of(stream: int, numbered: bool) -> Callable[[dict[str, Any]], None]:
-    """Return what `identify` leaves with a frame, the same for the same arguments.
+    """Return the function that `identify` leaves with a frame, one for each pair of arguments.
 
     Args:
         stream: the number of the stream.
-        numbered: it holds whatever the frame says: of several sources each may say 0, or give
-            frames whose identity has nothing but a uri. The rest of it stays. A batch, which has an
-            identity for each of its pictures, keeps them all.
+        numbered: set the number even if the frame has one: each of several sources may say 0, or
+            give frames whose identity has nothing but a uri. The rest of the identity stays. A
+            batch, which has an identity for each of its pictures, keeps them all.
     """
     return partial(_note, SourceIdentifier(stream_id=stream), numbered)
 
@@ -39,7 +39,7 @@ def note_of(stream: int, numbered: bool) -> Callable[[dict[str, Any]], None]:
 def _note(said: SourceIdentifier, numbered: bool, metadata: dict[str, Any]) -> None:
     entries = metadata.setdefault(KEY, [])
     if not isinstance(entries, list):
-        return  # whoever looks for entries gets the error
+        return  # code that looks for entries gets the error
     found = [n for n, entry in enumerate(entries) if isinstance(entry, SourceIdentifier)]
     if not found:
         entries.append(said)

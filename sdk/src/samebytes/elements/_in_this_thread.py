@@ -37,7 +37,7 @@ def frames_in_this_thread(run: Run) -> Iterator[Frame]:
         return
 
 
-# Not closures of frames_in_this_thread(): two that call each other refer to each other, and would
+# Not closures of frames_in_this_thread(): two closures that call each other form a cycle, and would
 # keep the run, with all that its elements hold, until the garbage collector runs.
 
 

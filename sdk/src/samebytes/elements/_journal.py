@@ -24,12 +24,12 @@ _log = logger()
 
 
 class Journal:
-    """The records of one run. Errors, slow calls and drops are said at most every ten seconds.
+    """The records of one run. Errors, slow calls and drops are logged at most every ten seconds.
 
-    It has no thread: whoever has served a frame looks, when the time has come.
+    It has no thread: a thread that has served a frame calls `look` when it is time.
 
     Args:
-        name: of the pipeline.
+        name: the name of the pipeline.
     """
 
     def __init__(self, name: str) -> None:
@@ -41,24 +41,24 @@ class Journal:
         self._busy: dict[str, int] = {}
 
     def opening(self) -> None:
-        """Its elements are about to be opened."""
+        """Log that the elements are about to be opened."""
         self._began = time.perf_counter_ns()
         _log.info("%s: opens", self._name)
 
     def runs(self) -> None:
-        """It has started."""
+        """Log that the run has started."""
         now = time.perf_counter_ns()
         _log.info("%s: runs; to open it took %.1f s", self._name, (now - self._began) / 1e9)
         self._began = self._looked = now
 
     def failed_to_open(self, error: BaseException, *, asked: bool) -> None:
-        """An exception ended the start.
+        """Log that an exception ended the start.
 
         Args:
             error: the exception.
-            asked: somebody had asked for the end, and it is what elements raise then.
+            asked: True if the end had been asked for, and the error is that of an element then.
         """
-        # As text: who keeps a record would keep the error, and the frames of its traceback.
+        # As text: a handler that keeps records would keep the error, and its traceback's frames.
         if isinstance(error, ElementError) and not asked:
             _log.error("%s: did not start: %s", self._name, str(error))
         elif isinstance(error, SystemExit | KeyboardInterrupt):
@@ -69,13 +69,13 @@ class Journal:
     def ended(
         self, watch: Watch, statistics: Statistics, how: str, signal_number: int | None
     ) -> None:
-        """It has stopped.
+        """Log that the run has stopped.
 
         Args:
-            watch: of the run.
-            statistics: of all of it.
-            how: a word.
-            signal_number: of the signal that ended its streams, or None.
+            watch: the watch of the run.
+            statistics: those of the whole run.
+            how: a word for the way in which it ended.
+            signal_number: the number of the signal that ended its streams, or None.
         """
         self.look(watch, last=True)
         if signal_number is not None:
@@ -89,11 +89,11 @@ class Journal:
         )  # fmt: skip
 
     def failed(self, error: ElementError, *, goes_on: bool) -> None:
-        """An element raised.
+        """Log that an element raised.
 
         Args:
-            error: what it raised.
-            goes_on: only the frame is left out.
+            error: the error that says so.
+            goes_on: True if only the frame is left out.
         """
         if not goes_on:
             _log.error("%s", str(error))
@@ -101,11 +101,11 @@ class Journal:
             _log.warning("%s: its frame is left out%s", str(error), more)
 
     def stream_ended(self, stream: int, error: ElementError) -> None:
-        """A source raised, and the others go on."""
+        """Log that a source raised, and that the others go on."""
         _log.error("stream %d ends early: %s", stream, str(error))
 
     def took_long(self, meter: Meter, nanoseconds: int) -> None:
-        """A call of an element took more than `_statistics.SLOW`."""
+        """Log that a call of an element took longer than `_statistics.SLOW`."""
         seconds = nanoseconds / 1e9
         if meter.frames_in == 1:
             _log.info("%s: its first frame took %.1f s", meter.name, seconds)
@@ -113,11 +113,11 @@ class Journal:
             _log.warning("%s: one call took %.1f s%s", meter.name, seconds, more)
 
     def look(self, watch: Watch, *, last: bool = False) -> None:
-        """Say what was left out since the last look, and which element is the slowest.
+        """Log the frames left out since the last look, and the slowest element.
 
         Args:
-            watch: of the run.
-            last: it has stopped.
+            watch: the watch of the run.
+            last: True when the run has stopped.
         """
         with self._looking:
             now = time.perf_counter_ns()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""json.sink: what frames say of themselves, a line of JSON each."""
+"""json.sink: the metadata of frames, a line of JSON for each."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ._per_stream import StreamName, stream_of
 __all__ = ["JsonSink"]
 
 _NAP = 0.02
-"""Seconds between two looks at whether a pipe has a reader."""
+"""Seconds between two checks for a reader of a pipe."""
 
 _entering = Lock()
 _written: WeakKeyDictionary[IO[str], tuple[os.stat_result, bool]] = WeakKeyDictionary()
-"""Files that sinks of this process write, and if they append: none is emptied meanwhile."""
+"""Files that sinks of this process write, and whether they append: none is emptied meanwhile."""
 in_forked_child(_written.clear)
 
 
@@ -54,7 +54,7 @@ class JsonSink(Sink):
     _stopping = False
 
     def open(self, context: Any) -> None:
-        """Open the file; of several, each when the first frame of its stream comes."""
+        """Open the file; of several files, each is opened with the first frame of its stream."""
         self._name = StreamName(str(self.path))
         self._stopping = False
         self._files: dict[int, IO[str]] = {}
@@ -74,7 +74,7 @@ class JsonSink(Sink):
             file.flush()
 
     def interrupt(self) -> None:
-        """Wait no longer for the reader of a pipe."""
+        """Stop waiting for the reader of a pipe."""
         self._stopping = True
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class JsonSink(Sink):
     def _with_its_reader(self, path: str, flags: int) -> int:
         """Open a file; a pipe once it has a reader, unless interrupt() comes before that.
 
-        The system's own wait for the reader ends by a signal alone, and in the main thread.
+        Only a signal ends the system's own wait for the reader, and only in the main thread.
         """
         if not Path(path).is_fifo():
             return os.open(path, flags, 0o666)
@@ -141,7 +141,7 @@ class JsonSink(Sink):
 def _entered(file: IO[str], status: os.stat_result, append: bool) -> bool:
     """Enter a file that is written from now on; False if another sink writes it.
 
-    Several may append lines to one.
+    Several sinks may append lines to one file.
     """
     with _entering:
         for reference in _written.keyrefs():

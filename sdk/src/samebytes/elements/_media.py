@@ -21,7 +21,7 @@ _MEDIA = {"Image": "image", "Audio": "audio", "Tensors": "tensors", "Media": ""}
 
 @dataclass(frozen=True)
 class FrameInfo:
-    """The frames on one link of a pipeline. What is None is known when a frame is there.
+    """The frames on one link of a pipeline. Attributes that are None become known with a frame.
 
     Attributes:
         media: "image", "audio" or "tensors".
@@ -30,8 +30,8 @@ class FrameInfo:
         width, height: in pixels, of images.
         audio: samples, channels and rate, of sound.
         tensors: the layout of each tensor.
-        rate: frames a second, where it is constant.
-        pool: how many frames the source can have out at a time; None where there is no such limit.
+        rate: frames a second, if that is constant.
+        pool: how many frames of the source can be in use at a time; None without such a limit.
     """
 
     media: str
@@ -46,11 +46,11 @@ class FrameInfo:
 
     @classmethod
     def of(cls, frame: Frame, like: FrameInfo | None = None) -> FrameInfo:
-        """The description of a frame; rate and pool, which it does not say, are those of `like`.
+        """The description of a frame; rate and pool, which no frame has, are those of `like`.
 
         Args:
             frame: any frame.
-            like: what was known before, or None.
+            like: the description so far, or None.
         """
         info, memory = frame.meta.info, frame.context.node
         rate, pool = (None, None) if like is None else (like.rate, like.pool)
@@ -80,10 +80,10 @@ class Media:
     """Frames of any kind, wherever they are: see `Image`, `Audio` and `Tensors`.
 
     Args:
-        memory: where the frames are to be, as `Frame.map` takes it; several, best first:
-            "cpu|opencl".
-            Names in braces are parameters of the element: "openvino:{device}". Empty: as they come.
-        access: what the element does with the bytes: "r", "w" or "rw".
+        memory: the memory type that the frames are to be in, as `Frame.map` takes it; several, best
+            first: "cpu|opencl". Names in braces are parameters of the element:
+            "openvino:{device}". Empty: as they come.
+        access: the element's access to the bytes: "r", "w" or "rw".
     """
 
     memory: str = ""
@@ -103,7 +103,7 @@ class Media:
         return tuple(filter(None, self.memory.split("|")))
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> Media:
-        """The same with the values of an element's parameters in place of their names.
+        """The same pattern with the values of an element's parameters in place of their names.
 
         Args:
             parameters: the values, by name.
@@ -114,17 +114,17 @@ class Media:
         """The reason why frames do not match the pattern, whatever their memory; None if they do.
 
         Args:
-            info: what is known of the frames.
+            info: the frames, as far as they are known.
         """
         if self.media and info.media != self.media:
             return f"it is {info.media}, not {self.media}"
         return None
 
     def offers(self, like: FrameInfo | None) -> list[FrameInfo]:
-        """Every kind of frame that the pattern can mean; for what it leaves open, as in `like`.
+        """Every kind of frame that the pattern can mean; attributes left open are as in `like`.
 
         Args:
-            like: what comes, or None where it is not known.
+            like: the frames that come, or None if they are not known.
         """
         memories = self.memories or (() if like is None else (like.memory,))
         if like is not None and (not self.media or self.media == like.media):
@@ -156,7 +156,7 @@ class Image(_Image):
 
     Args:
         format: pixel formats, best first: "NV12|I420". Empty: any.
-        memory, access: as of `Media`.
+        memory, access: as for `Media`.
         width, height: in pixels; None for any.
 
     Raises:
@@ -197,7 +197,7 @@ class Image(_Image):
         return None
 
     def offers(self, like: FrameInfo | None) -> list[FrameInfo]:
-        """Every kind of image that the pattern can mean; what it leaves open is as in `like`."""
+        """Every kind of image that the pattern can mean; attributes left open are as in `like`."""
         found = []
         for info in super().offers(like):
             formats = self.formats or (info.format,)
@@ -213,11 +213,11 @@ class Image(_Image):
 
 
 class Audio(Media):
-    """Sound; arguments as of `Media`."""
+    """Sound; arguments as for `Media`."""
 
 
 class Tensors(Media):
-    """Plain lists of tensors; arguments as of `Media`."""
+    """Plain lists of tensors; arguments as for `Media`."""
 
 
 @dataclass(frozen=True)
@@ -229,8 +229,9 @@ class _Same:
 def same() -> _Same:
     """The value of `gives` for an element that passes on the frames that it takes.
 
-    The frame goes on as it came: the next element maps the first one's memory, not this one's
-    mapping. Metadata and regions that were added are there, since all mappings share them.
+    The frame goes on as it came: the next element maps the memory of the frame that came, not this
+    element's mapping. Metadata and regions that were added are there, since all mappings share
+    them.
     """
     return _Same()
 
@@ -239,7 +240,7 @@ def patterns(declared: Any, what: str) -> tuple[Media, ...]:
     """`takes` or `gives` as a tuple.
 
     Raises:
-        UnknownNameError: it is none.
+        UnknownNameError: it is not a pattern.
     """
     found = declared if isinstance(declared, tuple | list) else (declared,)
     for one in found:

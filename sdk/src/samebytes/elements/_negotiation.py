@@ -45,16 +45,16 @@ class Link:
     Attributes:
         given: the frames that come.
         taken: the pattern of the element that they are mapped to.
-        target: the context to map to; None where the frames are taken as they come.
-        access: of the mapping.
-        copy: whether a copy was allowed.
-        private: each frame is copied first, since others read it or it is read-only.
+        target: the context to map to; None if the frames are taken as they come.
+        access: the access of the mapping.
+        copy: True if a copy was allowed.
+        private: True if each frame is copied first, since others read it or it is read-only.
         gives: the frames that the step will give.
-        route: how the frames get there; None where they are there already, or where no route takes
-            frames of this layout and the element has ways of its own.
-        own: where the element itself maps them; None where it does not.
-        copies, converts: what the element itself copies and converts, in words.
-        confirmed: a frame has been seen that can take the route.
+        route: the route of the frames; None if they are there already, or if no route takes frames
+            of this layout and the element has ways of its own.
+        own: the context to which the element itself maps them; None if it does not.
+        copies, converts: the element's own copies and conversions, in words.
+        confirmed: True once a frame was seen that can take the route.
     """
 
     given: FrameInfo
@@ -69,7 +69,7 @@ class Link:
     own: Context | None = None
     copies: str = ""
     converts: str = ""
-    # Of the frames that were seen: compared for each frame.
+    # Those of the frames that were seen, compared for each frame.
     context: Context | None = None
     info: Any = None
 
@@ -88,14 +88,14 @@ class _Option:
     memory: str
     private: bool
     reason: str = ""
-    own: str = ""  # where the element itself maps them
+    own: str = ""  # the context to which the element itself maps them
 
 
 class Negotiation:
     """Finds links. One for each pipeline.
 
     Args:
-        copy: whether the user allows copies.
+        copy: True if the user allows copies.
         sources: the names of the sources, by stream, for errors.
     """
 
@@ -130,10 +130,10 @@ class Negotiation:
         return found
 
     def check_announced(self, step: Step, info: FrameInfo) -> None:
-        """See whether a step gives what it announced.
+        """Check that a step gives the frames that it announced.
 
         Raises:
-            NegotiationError: it does not.
+            NegotiationError: it gives others.
         """
         gives = step.element._gives
         if gives is None:
@@ -158,8 +158,8 @@ class Negotiation:
 
         Args:
             step: the step.
-            given: what comes.
-            frame: one of them, which then can take the route.
+            given: the frames that come.
+            frame: one of them, which the route then must be able to take.
             stream: the number of their stream, for the error.
 
         Raises:
@@ -188,7 +188,7 @@ class Negotiation:
         )  # fmt: skip
 
     def _advice(self, step: Step, given: FrameInfo) -> str:
-        """The element that makes pictures that a step takes of those that it does not, if any."""
+        """Advice on an element that converts the pictures to some that the step takes, if any."""
         if all(taken.why_not(given) for taken in step.element._takes):
             from ._advice import format_to_convert_to  # seldom needed
 
@@ -198,7 +198,7 @@ class Negotiation:
         return ""
 
     def check_shared(self, step: Step) -> None:
-        """See whether a step may write as it must, whatever frames come.
+        """Check that a step may write as it has to, whatever frames come.
 
         Raises:
             NegotiationError: it writes into frames that others get too, and copies are not allowed.
@@ -243,7 +243,7 @@ class Negotiation:
     def _own_route(
         self, element: Element, target: Context, given: FrameInfo, frame: Frame | None
     ) -> Route | None:
-        """The route to where an element maps frames itself; None if a frame cannot take any."""
+        """The route to the context where an element maps frames itself; None if none takes them."""
         origin = given.memory if frame is None else frame
         at = frame.context if frame is not None else self.contexts.find(given.memory)
         if at is target:
@@ -321,14 +321,14 @@ class Negotiation:
         if isinstance(origin, Frame):
             return route(origin, target, access=_access_to_ask(origin, access), copy=copy)
         source, format_ = self.contexts.find(origin), None
-        # A format of one framework alone has no known name: its frames show what takes them.
+        # A format of one framework alone has no known name: its frames show which edges take them.
         with suppress(UnknownNameError):
             format_ = given.format and ImageFormat.of(given.format)
         return route(source, target, access=access, level="frame", format=format_, copy=copy)
 
     def settle_on(self, info: FrameInfo) -> None:
-        """Know where frames are before it is asked where they go, which then shares its handles."""
-        with suppress(SamebytesError):  # that of the frames comes with them
+        """Find the context of frames first, so that the one they go to shares its handles."""
+        with suppress(SamebytesError):  # the context of the frames comes with them
             self.contexts.find(info.memory)
 
     def _is_in(self, info: FrameInfo, pattern: Media) -> bool:
@@ -347,7 +347,7 @@ class Negotiation:
         return min((self._cost_after(step, info) for info in offers), default=0.0)
 
     def _cost_after(self, step: Step, info: FrameInfo) -> float:
-        """The least cost of all routes after a step together; very high where there is none."""
+        """The least cost of all routes after a step together; very high if there is none."""
         key = (step, info)
         if key not in self._after:
             self._after[key] = sum(

@@ -47,12 +47,12 @@ class Parameter:
         radius: Annotated[int, el.Range(1, 31), el.Doc("in pixels")] = 5
 
     Attributes:
-        name: as it is written in Python.
-        type: what follows the colon, without the notes of Annotated.
-        default: MISSING where there is none.
-        description: in a sentence, or "".
-        range: of a number, or None.
-        choices: the values that it can be, or None where there is no list.
+        name: its name in Python.
+        type: the type after the colon, without the notes of Annotated.
+        default: the default; MISSING if there is none.
+        description: a sentence, or "".
+        range: the limits of a number, or None.
+        choices: the values that it can be, or None if there is no list.
     """
 
     name: str
@@ -79,8 +79,8 @@ class Parameter:
         """The value as the parameter's type: a str becomes a Path, an int a float.
 
         Args:
-            value: what was given.
-            element: whose parameter it is, for the error.
+            value: the value that was given.
+            element: the name of its element, for the error.
 
         Raises:
             ParameterError: it is of another type, out of range or none of the choices.
@@ -93,7 +93,7 @@ class Parameter:
                 raise ValueError(value)
             return found
         except NOT_ONE:
-            pass  # its error has the value as it was written, secrets too
+            pass  # its error shows the value as it was written, with secrets
         raise ParameterError(element, self.name, value, self._expected(value))
 
     def _expected(self, value: Any) -> str:
@@ -102,14 +102,14 @@ class Parameter:
         return f"{self.expected} (did you mean {near!r}?)" if near else self.expected
 
     def parse(self, element: str, text: str) -> Any:
-        """The value that a text says, as on a command line.
+        """The value that a text spells, as on a command line.
 
         Args:
-            element: whose parameter it is, for the error.
-            text: what was written.
+            element: the name of its element, for the error.
+            text: the text.
 
         Raises:
-            ParameterError: it says none.
+            ParameterError: it spells no value of the parameter.
         """
         try:
             value = parsed(text, self.type, self.choices)
@@ -129,7 +129,7 @@ def missing(element: str, parameter: Parameter) -> ParameterError:
 
 
 def equal(value: Any, default: Any) -> bool:
-    """True if a parameter has its default. Arrays, which compare element by element, do not."""
+    """True if a value equals the default. Arrays, which compare element by element, never do."""
     try:
         return value is default or bool(value == default)
     except Exception:  # the == of a user's class may raise anything
@@ -191,7 +191,7 @@ def of_class(cls: type, base: type) -> dict[str, Parameter]:
     """The parameters that a class and its bases below `base` annotate, in their order.
 
     Raises:
-        TypeError: an annotation names what is not there.
+        TypeError: an annotation names something that does not exist.
     """
     hints = _hints(cls)
     own = [name for name in inspect.get_annotations(cls) if get_origin(hints[name]) is not ClassVar]
@@ -217,7 +217,8 @@ def of_function(function: Callable[..., Any]) -> dict[str, Parameter]:
     """The keyword-only parameters of a function.
 
     Raises:
-        TypeError: an annotation names what is not there, or a parameter takes any keyword.
+        TypeError: an annotation names something that does not exist, or a parameter takes any
+            keyword.
     """
     annotated = _with_annotations(function)
     hints = _hints(annotated)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names with "{stream}" in them: of one file for each stream of a pipeline."""
+"""File names with "{stream}" in them: one file for each stream of a pipeline."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _STREAM = re.compile(r"\{stream(?::([0-9]*d?))?\}")
 
 
 class StreamName:
-    """A name of a file, in which "{stream}" or "{stream:02}" stands for the number of a stream.
+    """A file name in which "{stream}" or "{stream:02}" stands for the number of a stream.
 
-    Sinks use it that write a file for each stream: "out-{stream}.mp4" is out-0.mp4, out-1.mp4 and
-    so on. All else in the name, other braces too, stays as it is.
+    For sinks that write a file for each stream: "out-{stream}.mp4" is out-0.mp4, out-1.mp4 and so
+    on. The rest of the name, including other braces, stays as it is.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -25,7 +25,7 @@ class StreamName:
 
     @property
     def varies(self) -> bool:
-        """True if streams have different names, that is if "{stream}" is in it."""
+        """True if each stream has a name of its own, that is, if "{stream}" is in it."""
         return _STREAM.search(self._pattern) is not None
 
     def of(self, stream: int) -> str:
@@ -44,7 +44,7 @@ def stream_of(frame: Any) -> int:
         frame: a frame of a pipeline.
 
     Returns:
-        The number, from 0; 0 for a frame that says none.
+        The number, from 0; 0 for a frame that has none.
     """
     source = find(frame, SourceIdentifier)
     return 0 if source is None or source.stream_id is None else source.stream_id

@@ -40,15 +40,16 @@ class Pipeline:
     Args:
         items: first a source, an iterable of frames, or a list of these, whose streams go through
             the same elements; then elements and functions of a frame. A list among them is a
-            branch: it gets the frames of the element before it, and so does what follows the list.
-            Frames that are shared in this way may only be read.
-        copy: let routes copy where there is no other way; it is counted. Also frames that somebody
-            still reads, where an element writes into them.
-        hold: how many frames of a stream may wait until a decoder has released them, before an
-            element that writes into them.
+            branch: it gets the frames of the element before it, and so does the item that follows
+            the list. Frames that are shared in this way may only be read.
+        copy: let routes copy if there is no other way, and copy frames that are still read
+            elsewhere before an element writes into them. Copies are counted.
+        hold: how many frames of a stream may wait before an element that writes into them, until a
+            decoder has released them.
 
     Raises:
-        UnsupportedObjectError: an item is not an element, stands twice or is at the wrong place.
+        UnsupportedObjectError: an item is not an element, stands there twice, or is at the wrong
+            place.
     """
 
     def __init__(self, *items: Any, copy: bool = False, hold: int = 32) -> None:
@@ -57,7 +58,7 @@ class Pipeline:
         self._graph = Graph(items)
         self._copy = copy
         self._hold = hold
-        # Weak: one that nobody holds any more stops.
+        # Weak: a run that nobody holds any more stops.
         self._running: Callable[[], Running | None] = lambda: None
 
     @property
@@ -68,8 +69,8 @@ class Pipeline:
     def explain(self) -> str:
         """A description of each link: the frames agreed on, and their route; nothing is opened.
 
-        Lines that say "not confirmed" are about memory of the best layout. The first frame of each
-        stream confirms them, which `Running.explain` shows.
+        Lines with "not confirmed" assume memory of the best layout. The first frame of each stream
+        confirms them, as `Running.explain` then shows.
 
         While the pipeline runs, this is the explanation of the run.
 
@@ -106,25 +107,26 @@ class Pipeline:
                 `concurrent`, and frames keep their order. 0 runs everything in the thread that
                 asks for frames, as a plain loop would.
             queue: how many frames may wait before each element.
-            when_full: what each source does while the queue behind it is full: "wait", or leave out
-                its oldest waiting frame ("drop-oldest") or the new one ("drop-newest"). Frames are
-                left out there only.
+            when_full: the policy of each source while the queue behind it is full: "wait", or leave
+                out its oldest waiting frame ("drop-oldest") or the new one ("drop-newest"). Frames
+                are left out nowhere else.
             on_error: "stop", or "drop" to leave out a frame for which an element raised. A source
-                that raises stops the pipeline with both; with "end-stream", which is "drop"
-                otherwise, it ends its own stream alone (`Running.ended_early`).
+                that raises stops the pipeline in both cases; with "end-stream", which is otherwise
+                like "drop", it only ends its own stream (`Running.ended_early`).
             pool_timeout: seconds to wait for a frame of a pool while no frame moves.
-            stop_on: a signal or several, such as `signal.SIGTERM`, that ends the streams: nothing
-                more is read, what was read comes out, and the loop over the frames ends
-                (`Running.stopped_by`). A second one does what it did before the start.
+            stop_on: one signal or several, such as `signal.SIGTERM`, that end the streams: nothing
+                more is read, the frames that were read come out, and the loop over the frames ends
+                (`Running.stopped_by`). A second signal has the effect that it had before the start.
 
         Returns:
-            What gives the frames; a context manager, which stops at the end of the block.
+            The running pipeline, which gives the frames; a context manager, which stops it at the
+            end of the block.
 
         Raises:
             ElementError: the pipeline runs already, elements cannot agree, or one cannot open.
             UnknownNameError: no such `when_full` or `on_error`.
             ValueError: `threads` or `pool_timeout` is negative, or `queue` is below 1; or there is
-                no such signal, or `stop_on` is used outside of the main thread.
+                no such signal, or `stop_on` is used outside the main thread.
         """
         run, signals = self._run(threads, queue, when_full, on_error, pool_timeout, stop_on)
         run.open()
@@ -145,18 +147,18 @@ class Pipeline:
             async with await pipe.start_async() as out:
                 async for frame in out: ...
 
-        The event loop goes on meanwhile. When the task is cancelled, as on Ctrl-C, what connects
-        is interrupted, and the elements are closed.
+        The event loop goes on meanwhile. When the task is cancelled, as on Ctrl-C, elements that
+        are still connecting are interrupted, and all of them are closed.
 
         Args:
-            threads: as of `start`, and at least 1.
-            queue, when_full, on_error, pool_timeout, stop_on: as of `start`.
+            threads: as for `start`, and at least 1.
+            queue, when_full, on_error, pool_timeout, stop_on: as for `start`.
 
         Returns:
-            What gives the frames.
+            The running pipeline, which gives the frames.
 
         Raises:
-            ElementError, UnknownNameError, ValueError: as `start` does.
+            ElementError, UnknownNameError, ValueError: as from `start`.
         """
         run, signals = self._run(threads, queue, when_full, on_error, pool_timeout, stop_on)
         if not threads:
@@ -170,7 +172,7 @@ class Pipeline:
         self, threads: int, queue: int, when_full: str, on_error: str, pool_timeout: float,
         stop_on: int | Iterable[int],
     ) -> tuple[Run, Any]:  # fmt: skip
-        """Check the arguments of a start: what is to be opened, and the signals."""
+        """Check the arguments of a start; return the run to be opened, and the signals."""
         for name, given, known in (
             ("on_error", on_error, ON_ERROR),
             ("when_full", when_full, WHEN_FULL),
@@ -217,13 +219,13 @@ class Pipeline:
         return running
 
     def run(self, **options: Any) -> Statistics:
-        """Start, take what comes out until all streams have ended, and stop.
+        """Start, take the frames that come out until all streams have ended, and stop.
 
         Args:
-            options: as of `start`.
+            options: as for `start`.
 
         Returns:
-            What each element did.
+            The statistics of each element.
         """
         with self.start(**options) as running:
             deque(running, maxlen=0)  # a variable would keep each frame until the next one comes
@@ -233,7 +235,7 @@ class Pipeline:
         return f"<Pipeline {' -> '.join(step.name for step in self._graph)}>"
 
     def _repr_svg_(self) -> str:
-        """The steps as boxes: nothing is opened for it."""
+        """The steps as boxes, drawn without opening anything."""
         from .._seen.chain import chain_svg
 
         return chain_svg(self._graph, {})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a pipeline: what was agreed on each link before the first frame, and in words."""
+"""The plan of a pipeline: the agreements on each link before the first frame, also in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Plan:
     """The frames that each source gives, and the links of each stream.
 
     Attributes:
-        given: the frames that each source gives; None if known only with the first one.
+        given: the frames that each source gives; None if only known with the first one.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Plan:
             self._follow(next_, link.gives, stream)
 
     def _stream(self, number: int) -> int | None:
-        """The number; None where there is one stream only."""
+        """The number; None if there is only one stream."""
         return number if len(self._graph.sources) > 1 else None
 
     def links_of(self, step: Step) -> dict[int, Link]:
@@ -120,7 +120,7 @@ class Plan:
             yield from self._lines_of(step)
 
     def notes(self) -> dict[str, str]:
-        """A few words on each step, by its name: what a source gives, where a step takes frames."""
+        """A note on each step, by name: the frames of a source; where another takes them."""
         found: dict[str, str] = {}
         for step, info in self.given.items():
             found[step.name] = "" if info is None else str(info).partition(",")[0]
@@ -131,7 +131,7 @@ class Plan:
         return found
 
     def _lines_of(self, step: Step) -> Iterator[str]:
-        """The lines on what one step takes: once for all streams, or for each where they differ."""
+        """The lines on the frames of one step: once for all streams, or for each if they differ."""
         streams: dict[tuple[str, ...], list[int]] = {}
         links = self.links_of(step)
         for stream in range(len(self._graph.sources)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FramePool: frames that an element gives, used again when nobody holds them."""
+"""FramePool: frames for an element to give, used again when nothing holds them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATIENCE = 10.0
 
 
 class FramePool:
-    """At most so many frames, each used again once nobody holds it: no frame, array or mapping.
+    """A limited number of frames, each used again once no frame, array or mapping holds it.
 
         self.pool = el.FramePool(lambda: context.allocate_frame("NV12", 1920, 1080), maximum=8)
         frame = self.pool.acquire()
@@ -28,8 +28,8 @@ class FramePool:
     Args:
         make: allocates a frame, which the pool then owns; called at most `maximum` times.
         maximum: how many frames there are at most.
-        timeout: seconds to wait for one that is free, while no frame of the pipeline moves. None
-            for the `pool_timeout` of the pipeline, or 10 where there is none.
+        timeout: seconds to wait for a free frame, while no frame of the pipeline moves. None for
+            the `pool_timeout` of the pipeline, or 10 outside a pipeline.
         name: the name of its user, for errors.
 
     Any thread may use it at any time.
@@ -51,16 +51,17 @@ class FramePool:
         self._name = name
 
     def acquire(self) -> Frame[Any]:
-        """A frame that nobody else holds, to be written; its contents are those of its last use.
+        """A frame that nobody else holds, to be written; it still has the contents of its last use.
 
-        It has metadata of its own, and goes back by itself with its last holder. Of memory that the
-        CPU cannot read in place each is allocated again: the pool bounds how many there are.
+        It has new metadata, and returns to the pool by itself when nothing holds it any more. In
+        memory that the CPU cannot read in place, each frame is allocated again: the pool only
+        limits how many there are.
 
         Raises:
             PoolTimeoutError: all are in use, and none came back in time.
 
-        When the pipeline stops whose element waits here, the wait ends at once: an exception of the
-        pipeline's own leaves the element.
+        When the pipeline of the element that waits here stops, the wait ends at once: an exception
+        of the pipeline's own passes through the element.
         """
         found = self._frames.lend()
         if found is None:
@@ -69,7 +70,7 @@ class FramePool:
         return found
 
     def close(self) -> None:
-        """Let go of the frames; those that are held live on with their holders."""
+        """Let go of the frames; those that are in use live on with their users."""
         self._frames.clear()
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class FramePool:
         return len(self._frames)
 
     def __bool__(self) -> bool:
-        return True  # an empty one is a pool, too: without this it would be asked for its len()
+        return True  # an empty pool is true, too: without this, Python would ask for its len()
 
     def __repr__(self) -> str:
         return f"<FramePool {self._name}, {len(self)} of {self._maximum} frames allocated>"
@@ -91,7 +92,7 @@ class FramePool:
         while True:
             if is_stopping():
                 raise Stopped
-            # No event says that the last array is gone: whoever held it just drops it.
+            # There is no event when the last array is gone: its user just drops it.
             time.sleep(nap)
             nap = min(2 * nap, _LONGEST_NAP)
             found = self._frames.lend()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The progress of a pipeline, where its sources know how much there is."""
+"""The progress of a pipeline, if its sources know how many frames there are."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Progress:
 
     Attributes:
         frames_read: frames that its sources have given.
-        frames_expected: frames that they expect to give in all, about; None if one does not know,
-            as a camera.
-        seconds_left: until then, at the rate so far; None if that is not known.
+        frames_expected: about how many frames they expect to give in all; None if one of them does
+            not know, such as a camera.
+        seconds_left: the time until then, at the rate so far; None if that is not known.
     """
 
     frames_read: int
@@ -37,7 +37,7 @@ def progress_of(sources: Sequence[Meter], expected: int | None) -> Progress:
     read = sum(meter.frames_out for meter in sources)
     if expected is None:
         return Progress(read)
-    # Without the first frame of each, during which whatever follows may have been compiled.
+    # Without the first frame of each: meanwhile, a model further on may have been compiled.
     rates = sum(
         (meter.frames_in - 1) / (meter.latest - meter.first)
         for meter in sources

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals that end running pipelines, as the end of their streams would.
 
-One handler for each signal serves all pipelines that asked for it. It is there while one of them
-runs; what was there before comes back with the first signal, so that a second one does what it
-always did. A signal that ends some ends those too that are being started meanwhile. A forked child
-runs none of them: signals do there what they did before.
+One handler for each signal serves all pipelines that asked for it. It is set while one of them
+runs. The first signal puts the handler before it back, so that a second signal has its usual
+effect. A signal that ends pipelines also ends those that are being started meanwhile. A forked
+child runs none of them: signals have the effect there that they had before.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class Ends(Protocol):
     def _end(self, number: int) -> None: ...
 
 
-# By signal: its handler before, and the pipelines that it ends.
+# By signal: the handler before, and the pipelines that the signal ends.
 _asked: dict[int, tuple[Any, weakref.WeakSet[Ends]]] = {}
 
-# By signal: how many have ended pipelines.
+# By signal: how many times it has ended pipelines.
 _times_ended: dict[int, int] = {}
 
 
@@ -41,8 +41,8 @@ def check_signals(signals: int | Iterable[int]) -> tuple[int, ...]:
     """The signals' numbers.
 
     Raises:
-        ValueError: this is not the main thread, which alone can handle signals; or there is no such
-            signal, or none that can be handled.
+        ValueError: this is not the main thread, which alone can handle signals; or a signal does
+            not exist, or cannot be handled.
     """
     numbers = (signals,) if isinstance(signals, int) else tuple(signals)
     if numbers and threading.current_thread() is not threading.main_thread():
@@ -63,8 +63,8 @@ def end_on(before: dict[int, int], running: Ends) -> None:
     """Let any of the signals end the pipeline. Called in the main thread.
 
     Args:
-        before: what `times_ended` said of them before its start began.
-        running: the pipeline, which ends now if one has come since then.
+        before: the result of `times_ended` before the start of the pipeline began.
+        running: the pipeline, which ends now if a signal has come since then.
     """
     for number, count in before.items():
         those = _asked[number][1] if number in _asked else weakref.WeakSet[Ends]()
@@ -80,7 +80,7 @@ def end_on(before: dict[int, int], running: Ends) -> None:
 
 
 def forget(running: Ends) -> None:
-    """It has stopped."""
+    """Forget a pipeline that has stopped."""
     here = threading.current_thread() is threading.main_thread()
     for number, (before, those) in _asked.copy().items():
         those.discard(running)
@@ -110,7 +110,7 @@ def _end_all(number: int, _: FrameType | None) -> None:
 
 
 def _in_child() -> None:
-    """Children of multiprocessing are ended by SIGTERM, and would ignore one."""
+    """Put the handlers back: multiprocessing ends children by SIGTERM, which they would ignore."""
     for number, (before, _) in _asked.items():
         _restore(number, before)
     _asked.clear()

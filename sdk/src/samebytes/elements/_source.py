@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading from the sources, and the limit of those whose frames come from a pool."""
+"""Reading from the sources, and the limit on those whose frames come from a pool."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["Reader"]
 class Origin:
     """The part of a source that its frames refer to.
 
-    It refers to nothing of the pipeline, which may itself refer to the frame.
+    It does not refer to the pipeline, which may itself refer to the frame.
 
     Attributes:
         stream: the number of the source's stream.
-        info: the frames that the source gives; None as long as that is not known.
+        info: the frames that the source gives; None until they are known.
     """
 
     __slots__ = ("info", "stream")
@@ -44,18 +44,19 @@ class Origin:
 class Reader:
     """Reads the frames of one source, which are one stream.
 
-    A source can say that it has a pool of so many frames (`FrameInfo.pool`). Then it is not asked
-    for another frame while all of them are alive: a decoder without a free surface fails, or waits
-    forever. Frames in queues count, so queues of any length cannot take more than there are. A step
-    in which frames wait until they can be written to lets one fewer wait, so it gives up first.
+    A source can report that its frames come from a pool of a certain size (`FrameInfo.pool`). Then
+    it is not asked for another frame while all of them are alive: a decoder without a free surface
+    fails, or waits forever. Frames in queues count too, so even long queues cannot take more than
+    there are. A step in which frames wait until they can be written to lets one fewer wait, so it
+    gives up first.
 
     Args:
         step: the source.
         stream: the number of its stream.
-        negotiation: checks what the source gives.
-        watch: how long to wait for a frame of the pool, and whether frames still move.
-        several: the pipeline has other sources too, so the number of the stream holds, whatever
-            their frames say.
+        negotiation: checks the frames that the source gives.
+        watch: decides how long to wait for a frame of the pool, and whether frames still move.
+        several: True if the pipeline has other sources too: then this number of the stream holds,
+            whatever the frames' metadata say.
     """
 
     def __init__(
@@ -84,12 +85,12 @@ class Reader:
 
     @property
     def info(self) -> FrameInfo | None:
-        """The frames that the source gives; None as long as that is not known."""
+        """The frames that the source gives; None until they are known."""
         return self.origin.info
 
     @property
     def pool(self) -> int | None:
-        """The number of frames that the source can have out; None if it reports none."""
+        """The number of the source's frames that can be in use; None if it reports none."""
         info = self.origin.info
         said = None if info is None else info.pool
         return self._source.pool_size if said is None else said
@@ -109,7 +110,7 @@ class Reader:
         """The next frame; None at the end of the stream.
 
         Raises:
-            ElementError: the source raised, or gave what it did not announce.
+            ElementError: the source raised, or gave a frame that it did not announce.
             PoolTimeoutError: all frames of its pool are in use.
         """
         source = self._source
@@ -147,20 +148,20 @@ class Reader:
         return frame
 
     def _check(self, frame: Frame, seen: tuple[Any, Any]) -> None:
-        # The layout of a stream may change on its way: then `gives` of the class holds, and not
-        # what negotiate() said of the first frame.
+        # The layout of a stream may change on its way: then `gives` of the class holds, not the
+        # result of negotiate(), which was about the first frame.
         plans = (self.info,) if self._last_seen is None and self.info is not None else ()
         found = announced(self._negotiation, self.step, frame, plans)
         self.origin.info = self.info or replace(found, pool=self.pool)
         self._last_seen = seen
 
     def end(self) -> None:
-        """Let the stream end: no other frame is read."""
+        """Let the stream end: no further frame is read."""
         self._ending = True
         self.stop()
 
     def stop(self) -> None:
-        """Let a call of read() that waits for the pool end, with `Stopped`."""
+        """Make a call of read() that waits for the pool end with `Stopped`."""
         self._back.put(None)
 
     def _wait_for_room(self, pool: int) -> None:

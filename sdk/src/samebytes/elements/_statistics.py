@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 LOOK_AFTER = int(EVERY * 1e9)
-"""Nanoseconds between two looks of the journal at what was left out."""
+"""Nanoseconds between two reports of the journal on frames that were left out."""
 SLOW = 1_000_000_000
-"""Nanoseconds of one call after which an element counts as slow."""
+"""The nanoseconds of one call above which an element counts as slow."""
 _KEPT = 2048
-"""Durations that are kept of each element: percentiles are of the latest ones."""
+"""The number of durations that are kept for each element: percentiles are of the latest ones."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,19 @@ class ElementStatistics:
 
     Attributes:
         element: its name in the pipeline.
-        frames_in, frames_out: frames that it took and gave. Those in `errors` are not among them,
-            nor those of a batch that were taken before it failed.
-        dropped: frames that were left out before it, since its queue was full; of a source, those
-            that were left out before the program, where no element follows in the main line.
-        errors: frames for which a call raised: of a batch that fails, all of them.
+        frames_in, frames_out: frames that it took and gave, without those in `errors`, and without
+            those that it took for a batch that failed later.
+        dropped: frames that were left out before it, since its queue was full; for a source, those
+            that were left out before the program, if no element follows in the main line.
+        errors: frames for which a call raised; all the frames of a batch that failed.
         fps: frames a second that it took, from the end of its first call to that of its latest
-            one: what the first one compiles does not count. 0 before the second frame.
+            one, so that compiling in the first call does not count. 0 before the second frame.
         p50, p95, p99: percentiles of the time of one call, mapping included, in milliseconds.
         queue: frames that wait for it now.
-        copied_bytes: what was copied for it, with permission.
-        converted_bytes: what its calls of `Frame.convert` wrote.
+        copied_bytes: bytes that were copied for it, with permission.
+        converted_bytes: bytes that its calls of `Frame.convert` wrote.
         lost: frames that waited for it, or that it had, when the pipeline stopped before its
-            streams ended. What an element keeps back it says itself (`Element.frames_kept`).
+            streams ended. Frames that it keeps back are those in `Element.frames_kept`.
     """
 
     element: str
@@ -79,7 +79,7 @@ class Latency:
     """The time from the source to the end of the main line, queues included.
 
     Attributes:
-        frames: how many came out.
+        frames: the number of frames that came out.
         p50, p95, p99: percentiles of the latest ones, in milliseconds.
     """
 
@@ -93,8 +93,8 @@ class Statistics(tuple[ElementStatistics, ...]):
     """One ElementStatistics for each element, in the order of the pipeline; printed as a table.
 
     Attributes:
-        latency: of frames, from the source to the end.
-        lost: of the elements together, and those that had come out and that nobody took.
+        latency: the latency of frames, from the source to the end.
+        lost: frames lost by all elements, and those that had come out and were not taken.
     """
 
     latency: Latency
@@ -103,10 +103,10 @@ class Statistics(tuple[ElementStatistics, ...]):
     def __new__(
         cls, rows: Iterable[ElementStatistics], latency: Latency | None = None, untaken: int = 0
     ) -> Self:
-        """From the rows.
+        """Make the statistics from their rows.
 
         Args:
-            untaken: frames that had come out when the pipeline stopped.
+            untaken: the number of frames that waited for the program when the pipeline stopped.
         """
         made = super().__new__(cls, rows)
         made.latency = Latency(0, 0.0, 0.0, 0.0) if latency is None else latency
@@ -131,8 +131,8 @@ class Statistics(tuple[ElementStatistics, ...]):
         """The same as plain data, which `json.dumps` takes.
 
         Returns:
-            `elements`: a mapping for each, with the attributes of ElementStatistics; `latency`:
-            with those of Latency; `lost`. Times are in milliseconds.
+            A dict of `elements`, a list of dicts with the attributes of ElementStatistics;
+            `latency`, a dict with those of Latency; and `lost`. Times are in milliseconds.
         """
         return {
             "elements": [asdict(row) for row in self],
@@ -155,7 +155,7 @@ _HEADS = (
 
 
 def _cells(row: ElementStatistics) -> tuple[object, ...]:
-    """One for each of the heads."""
+    """The cells of a row, one for each column head."""
     return (
         row.frames_in, row.frames_out, row.queue, row.dropped, row.errors, f"{row.fps:.1f}",
         f"{row.p50:.2f}", f"{row.p95:.2f}", f"{row.p99:.2f}", row.copied_bytes,
@@ -163,7 +163,7 @@ def _cells(row: ElementStatistics) -> tuple[object, ...]:
 
 
 def _table(rows: Statistics) -> Iterator[str]:
-    """The lines, no wider than what is in them, so that a terminal of 80 columns has room."""
+    """The lines, no wider than their contents, so that they fit a terminal of 80 columns."""
     lines = [("element", *_HEADS), *((row.element, *map(str, _cells(row))) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for name, *cells in lines:
@@ -186,11 +186,11 @@ def _below(rows: Statistics) -> Iterator[str]:
 
 
 class Meter:
-    """Counts for one element, of all threads that serve it.
+    """The counts of one element, from all threads that serve it.
 
     Args:
-        name: of the element.
-        waits: its calls wait for frames, as those of a source do: a long one is not a slow one.
+        name: the name of the element.
+        waits: True if its calls wait for frames, as those of a source do: a long one is not slow.
 
     Attributes:
         busy: nanoseconds that its calls took together.
@@ -232,11 +232,12 @@ class Meter:
         self.latest = 0
 
     def took(self, began: int, before: tuple[int, int] | None = None, *, gave: bool = False) -> int:
-        """One call ended that began at that time (perf_counter_ns).
+        """Count one call, which has just ended.
 
         Args:
-            before: what `moved_here` said then; None where the call is not asked what it moved.
-            gave: one frame goes on.
+            began: when it began (perf_counter_ns).
+            before: the result of `moved_here` then; None if the bytes it moved are not counted.
+            gave: True if one frame goes on.
 
         Returns:
             The time now.
@@ -259,7 +260,7 @@ class Meter:
         return now
 
     def _notice(self, now: int, took: int) -> None:
-        """Have the journal of the run say what is slow or left out."""
+        """Have the journal of the run report slow calls, and frames that were left out."""
         run = CURRENT.run
         if run is not None and took > SLOW and not self.waits:
             run.journal.took_long(self, took)
@@ -269,27 +270,28 @@ class Meter:
                 run.journal.look(run.watch)
 
     def copies(self, copied: int) -> None:
-        """So many bytes were copied before a call."""
+        """Count bytes that were copied before a call."""
         with self._counting:
             self.copied += copied
 
     def gave(self) -> None:
-        """Note that a frame goes on."""
+        """Count one frame that goes on."""
         with self._counting:
             self.frames_out += 1
 
     def raised(self, frames: int = 1, taken: int = 0) -> None:
-        """A call raised, and so many frames do not go on.
+        """Count a call that raised, and the frames that do not go on for that reason.
 
         Args:
-            taken: how many of them came with earlier calls, which took them.
+            frames: the number of these frames.
+            taken: how many of them were taken by earlier calls.
         """
         with self._counting:
             self.errors += frames
             self.frames_in -= taken
 
     def lose(self, frames: int) -> None:
-        """So many frames do not go on, since the pipeline stops."""
+        """Count frames that do not go on, since the pipeline stops."""
         with self._counting:
             self.lost += frames
 
@@ -299,7 +301,7 @@ class Meter:
         """The counts so far.
 
         Args:
-            dropped, queue, lost: of the queue before it.
+            dropped, queue, lost: the counts of the queue before it.
         """
         times = sorted(self.durations.copy())
         seconds = (self.latest - self.first) / 1e9
@@ -311,14 +313,14 @@ class Meter:
 
 
 class Arrivals:
-    """The times that frames took to the end of the main line, where one thread counts them."""
+    """The times that frames took to the end of the main line, as one thread counts them there."""
 
     def __init__(self) -> None:
         self.frames = 0
         self._durations: deque[int] = deque(maxlen=_KEPT)
 
     def add(self, began: int) -> None:
-        """A frame came to the end that was read at that time (perf_counter_ns)."""
+        """Count a frame that came to the end, and was read at that time (perf_counter_ns)."""
         self._durations.append(time.perf_counter_ns() - began)
         self.frames += 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times of frames that rise, whatever the clock of a source does."""
+"""Frame times that always rise, whatever the clock of a source does."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import ClassVar
 __all__ = ["Timeline"]
 
 _GAP = 10
-"""Seconds by which the times of a live source may go ahead of the clock of this machine."""
+"""Seconds by which the times of a live source may run ahead of the clock of this machine."""
 
 _APART = Fraction(1, 1000)
-"""Seconds between frames of one time, at most: Matroska counts no others."""
+"""The most seconds to put between frames of one time: Matroska counts in nothing finer."""
 
 
 class Timeline:
     """The times of one stream, moved so that each is after the one before.
 
-    For a source: files were joined, cameras start again and set their clocks, and what writes a
-    file takes no time twice. Times that rise stay as they are. Frames without one get the end of
-    the frame before. Where times step back, they go on after the last frame, as do those of a new
+    For sources: files were joined, cameras restart and set their clocks, and writers of files
+    accept no time twice. Times that rise stay as they are. Frames without a time get the end of the
+    frame before. If times step back, they go on after the last frame, as do those of a new
     connection; a frame that is a little out of order, or repeats a time, comes a millisecond later.
 
         timeline = el.Timeline(live=self.live)
@@ -30,19 +30,19 @@ class Timeline:
         meta.pts, meta.time_base = timeline.place(meta.pts, meta.time_base, 1 / self.rate)
 
     Args:
-        live: frames come when they were taken, so times that step far ahead are of another clock.
+        live: frames come when they were taken, so times that jump far ahead are of another clock.
             Other sources may show one picture for an hour.
     """
 
     OUT_OF_ORDER: ClassVar[int] = 3
-    """Frames by which a time may step back without being that of another clock."""
+    """The number of frames by which a time may step back and still be of the same clock."""
 
     def __init__(self, *, live: bool = False) -> None:
         self._live = live
         self._came = 0.0
         self._shift = Fraction(0)
         self._begins = False
-        # Units up to which the next frame may come and keep its time; 0 where that takes more.
+        # Units up to which the next frame keeps its time; 0 if that is not so simple.
         self._usual_step = 0
         # The frame before; seconds for each unit are 0 as long as there is none.
         self._pts = 0
@@ -52,7 +52,7 @@ class Timeline:
         self._exact = Fraction(0)  # the time of a frame that had none, before it was rounded
 
     def begin_again(self) -> None:
-        """The frames that follow are those of a new pass, or of a new connection."""
+        """Begin a new pass or a new connection, to which the frames that follow belong."""
         self._begins = bool(self._base)
         self._usual_step = 0
 
@@ -62,13 +62,13 @@ class Timeline:
         """The time of the next frame.
 
         Args:
-            pts: its own, in units of `time_base`, or None.
-            time_base: seconds for each unit; None or 0 as if it had no time, which is then counted
-                in units of the frame before.
+            pts: its own time, in units of `time_base`, or None.
+            time_base: seconds for each unit. With None or 0, it is treated as a frame without a
+                time, and gets one in units of the frame before.
             length: seconds for which a frame is shown, by the rate of the stream; above 0.
 
         Returns:
-            pts and time_base that it gets: after those of the frame before.
+            The pts and time_base that it gets, which are after those of the frame before.
         """
         if (
             pts is not None
@@ -76,7 +76,7 @@ class Timeline:
             and (time_base is self._base or time_base == self._base)
             and 0 < pts - self._pts <= self._usual_step
         ):
-            # As nearly always; with fractions it takes several times as long.
+            # The usual case; with fractions it takes several times as long.
             self._pts, self._length, self._made_up = pts, length, False
             if self._live:
                 self._came = time.monotonic()
@@ -111,7 +111,7 @@ class Timeline:
         elif self._jumps(given + self._shift - last):
             self._shift = last + self._length - given
         if self._shift:
-            # Up to whole units, so that it is after the frame before.
+            # Rounded up to whole units, so that it is after the frame before.
             pts = -(-(given + self._shift) // base)
         if pts * base > last:
             return pts

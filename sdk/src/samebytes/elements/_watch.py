@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time-outs that count only while no frame of a run moves.
 
-A program that pauses keeps none of the frames that wait for it in a queue, so a frame that is
+A program that pauses has not taken the frames that wait for it in a queue, so a frame that is
 waited for may well come back later. Nothing moves when no call of an element is under way, and no
-frame waits in a queue from which somebody could take it.
+frame waits in a queue from which it could be taken.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ._statistics import Meter
 __all__ = ["Clock", "Watch", "Worker"]
 
 _LONGEST_LOOK = 0.5
-"""Seconds between two looks at whether something moves, at most."""
+"""The most seconds between two checks whether something moves."""
 
 
 class Worker:
     """A thread that serves an element.
 
     Attributes:
-        channel: where its frames wait.
-        busy: it has a frame.
-        waits: it cannot go on by itself: it waits for room, for a frame of a pool, or for another
-            thread of its element.
+        channel: the queue where its frames wait.
+        busy: True if it has a frame.
+        waits: True if it cannot go on by itself, but waits for room, for a frame of a pool, or for
+            another thread of its element.
     """
 
     __slots__ = ("busy", "channel", "waits")
@@ -46,10 +46,11 @@ class Watch:
         patience: how many seconds to wait for a frame of a pool while nothing moves.
 
     Attributes:
-        meters: of all elements.
+        meters: the meters of all elements.
         inputs: the queues, by the names of the elements that take from them.
-        output: what has come out and waits for the program; None where it runs in its thread.
-        workers: the threads of elements, sources apart.
+        output: the queue of frames that have come out and wait for the program; None if the
+            pipeline runs in the program's thread.
+        workers: the threads of elements, except those of sources.
     """
 
     def __init__(self, patience: float) -> None:
@@ -61,7 +62,7 @@ class Watch:
         self.workers: list[Worker] = []
 
     def moves(self) -> bool:
-        """True if a frame can come back without anybody dropping one that they keep."""
+        """True if a frame can come back without its holder giving up one that it keeps."""
         if self.output is not None and len(self.output):
             return True
         return any(not one.waits and (one.busy or len(one.channel)) for one in self.workers)
@@ -76,7 +77,7 @@ class Watch:
         return max(time.perf_counter_ns() - max(latest, self._began), 0) / 1e9
 
     def where(self) -> str:
-        """The places where frames wait, in words; "" where there are no queues."""
+        """The places where frames wait, in words; "" if there are no queues."""
         if self.output is None:
             return ""
         waiting = [f"{len(queue)} before {name!r}" for name, queue in self.inputs.items() if queue]
@@ -87,8 +88,8 @@ class Watch:
 class Clock:
     """The time-out of one wait, which counts only while nothing moves in the pipeline.
 
-    For a source whose frames come out of a fixed number, as a decoder's or a camera's: while a
-    model is compiled for the first one, all of them may be under way.
+    For a source with a fixed number of frames, such as a decoder or a camera: while a model is
+    compiled for the first one, all of them may be under way.
 
         clock = el.Clock(self.timeout)
         while (frame := self.device.read(timeout=clock.look_after)) is None:
@@ -116,8 +117,8 @@ class Clock:
     def is_over(self) -> bool:
         """True if nothing has moved for `patience` seconds.
 
-        No call of another element was under way, and no frame waited in a queue for somebody who
-        could take it.
+        That is: no call of another element was under way, and no frame waited in a queue from which
+        it could be taken.
         """
         watch, now = self._watch, time.monotonic()
         if watch is not None:
@@ -128,12 +129,12 @@ class Clock:
         return now >= self._until
 
     def pool_error(self, name: str, frames: int, stream: int | None = None) -> PoolTimeoutError:
-        """The error of who waited in vain.
+        """The error for a wait in vain.
 
         Args:
-            name: whose pool it is.
-            frames: how many the pool has.
-            stream: that of a source; None for others.
+            name: the name of the element whose pool it is.
+            frames: how many frames the pool has.
+            stream: the stream of a source; None for other elements.
         """
         where = "" if self._watch is None else self._watch.where()
         return PoolTimeoutError(

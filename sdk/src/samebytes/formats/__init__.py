@@ -5,8 +5,8 @@
     y, uv = fmt.plane_layouts(1920, 1080, (2048, 2048))
     y.shape, y.strides, y.span                       # (1080, 1920), (2048, 1), 2211712
 
-This is the one place in samebytes that knows formats. It describes memory and holds none. What the
-numbers in that memory mean (colours, fields, loudspeakers) has its names here too: see
+This is the one place in samebytes that knows formats. It describes memory and holds none. The names
+for the meaning of that memory (colours, fields, loudspeakers) are here too: see
 docs/reference/frame-metadata.md.
 """
 
@@ -95,9 +95,9 @@ __all__ = [
 ]
 
 image_format = ImageFormat.of
-"""The format of a name, in any spelling: `ImageFormat.of`."""
+"""The format with a name, in any spelling: `ImageFormat.of`."""
 
-# Modules that few frames need are imported when they are first used.
+# Names that few frames need are imported when they are first used.
 _HOME = {
     "AudioInfo": "._audio",
     "CHANNELS": "._channels",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AudioInfo: what a block of audio samples is made of."""
+"""AudioInfo: the layout of a block of audio samples."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class AudioInfo:
 
     Attributes:
         samples: points in time in this block; each has one value for each channel.
-        channels: channels.
+        channels: the number of channels.
         rate: points in time for each second (Hz).
         dtype: name of the element type, for instance "int16" or "float32".
         interleaved: True when all channels of one point in time lie side by side in one plane,
             False when each channel has its own plane.
-        channel_layout: which loudspeaker each channel is for, where it is known: "stereo", "5.1",
-            or the channels in the order of memory, "FL+FR+LFE2". See `channel_names`.
+        channel_layout: the loudspeaker of each channel, if it is known: "stereo", "5.1", or the
+            channels in the order of memory, "FL+FR+LFE2". See `channel_names`.
 
     Raises LayoutError for a number that is not a positive integer, for more bytes than can be
     addressed, and for an unknown dtype.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channel layouts of sound: which loudspeaker each channel is for, in the order of memory.
+"""Channel layouts of sound: the loudspeaker of each channel, in the order of memory.
 
 Channels and layouts have FFmpeg's names (libavutil/channel_layout.c).
 """
@@ -64,7 +64,7 @@ _LAYOUTS = {
 }
 
 _KNOWN = frozenset(CHANNELS)
-# As FFmpeg describes what has no name: "3 channels (FL+FR+LFE2)".
+# FFmpeg's description of a layout without a name: "3 channels (FL+FR+LFE2)".
 _DESCRIBED = re.compile(r"\d+ channels? \((.+)\)")
 
 
@@ -75,8 +75,8 @@ def channel_names(layout: str | None) -> tuple[str, ...] | None:
     Args:
         layout: a name ("5.1"), or the names of channels, joined ("FL+FR+LFE2").
 
-    Returns None for a layout that does not say what its channels are for (None, "3 channels"), or
-    that is not known (ambisonics).
+    Returns None for a layout that does not name its channels (None, "3 channels"), or that is not
+    known (ambisonics).
     """
     if layout is None:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colorimetry: which colours the numbers of a picture stand for, by the terms of ITU-T H.273.
+"""Colorimetry: the colours that the numbers of a picture stand for, in the terms of ITU-T H.273.
 
 The names are those of FFmpeg (libavutil/pixdesc.c), the numbers the code points of H.273, which
 containers and bitstreams carry.
@@ -101,7 +101,7 @@ _TABLES = {
     "chroma_location": CHROMA_LOCATIONS,
 }
 
-# The matrices that are meant by the number of a recommendation, however it is written: BT.601.
+# The matrices that the number of a recommendation stands for, in any spelling: BT.601.
 _RECOMMENDATIONS = {
     "601": ("smpte170m", "bt470bg"),
     "709": ("bt709",),
@@ -137,7 +137,7 @@ class Colorimetry:
             metadata: the metadata of a frame.
 
         Raises:
-            UnknownNameError: an entry is not one of the names that it can be.
+            UnknownNameError: an entry has a name that is not in its table.
         """
         found: dict[str, str] = {}
         for key, table in _TABLES.items():
@@ -187,8 +187,8 @@ def unknown_color_name(kind: str, name: str, known: Mapping[str, int]) -> Unknow
     """Return the error for a name that is not in one of the tables here.
 
     Args:
-        kind: what was looked up.
-        name: the name that is not there.
+        kind: the kind of name that was looked up.
+        name: the name that was not found.
         known: the table.
     """
     meant = known is COLOR_MATRICES and re.search("|".join(_RECOMMENDATIONS), name)

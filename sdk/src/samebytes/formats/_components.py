@@ -21,30 +21,30 @@ LUMA_WEIGHTS: Mapping[str, tuple[float, float]] = {
     "smpte240m": (0.212, 0.087),
     "bt2020nc": (0.2627, 0.0593),
 }
-"""(Kr, Kb) of the names in COLOR_MATRICES that are made of them (H.273 clause 8.3, equations 38 to
-40): how much red and blue, each 0 to 1, add to luma. BT.601 is "bt470bg" and "smpte170m"."""
+"""(Kr, Kb) of the names in COLOR_MATRICES that are defined by them (H.273 clause 8.3, equations 38
+to 40): how much red and blue, each 0 to 1, add to luma. BT.601 is "bt470bg" and "smpte170m"."""
 
 _USUAL = "smpte170m"
-# What these make of grays does not have its chroma in the middle.
+# Matrices that do not put the chroma of grays in the middle.
 _COLOURED_GRAYS = ("gbr", "smpte2085")
 
 
 def colors_of(format: ImageFormat, metadata: Mapping[str, Any]) -> tuple[str, str]:
-    """(range, matrix) of a picture: what it says, or what is usual where it says nothing.
+    """(range, matrix) of a picture: those in its metadata, or else the usual ones.
 
-    YUV that says nothing is of limited range and of BT.601 ("smpte170m"), gray is of full range.
-    RGB is always of full range, and its matrix is "gbr": FFmpeg's conversions to RGB leave the
-    marks of the YUV that was.
+    Without metadata, YUV has limited range and BT.601 ("smpte170m"), and gray has full range. RGB
+    always has full range and the matrix "gbr": FFmpeg's conversions to RGB leave the metadata of
+    the YUV in place.
 
     Args:
-        format: that of the picture.
-        metadata: that of its frame.
+        format: the format of the picture.
+        metadata: the metadata of its frame.
 
     Returns:
         "limited" or "full", and a name in COLOR_MATRICES.
 
     Raises:
-        UnknownNameError: an entry about colours is not one of the names that it can be.
+        UnknownNameError: an entry about colours has a name that is not in its table.
     """
     said = Colorimetry.of(metadata)
     if format.color_model == "rgb":
@@ -62,13 +62,13 @@ def color_components(
 
     Args:
         rgb: red, green and blue, 0 to 255, with the picture's own primaries and transfer.
-        format: that of the picture.
-        range, matrix: of the picture, as `colors_of` returns them.
+        format: the format of the picture.
+        range, matrix: those of the picture, as `colors_of` returns them.
 
     Returns:
-        Those that planes of the colour model can have, by the letters of `format.plane_names`:
-        "r", "g", "b", or "y", "u", "v"; and "a" and "x", which are opaque. They are whole numbers,
-        but for formats of floats, whose white is 1.0.
+        The numbers of all components that planes of the colour model can have, by the letters of
+        `format.plane_names`: "r", "g", "b", or "y", "u", "v"; and "a" and "x", which are opaque.
+        They are whole numbers, except for formats of floats, whose white is 1.0.
 
     Raises:
         LayoutError: all components share one element (RGB565), or the matrix is not in
@@ -125,7 +125,7 @@ def _luma_and_chroma(
 
 
 def _number(value: float, chroma: bool, format: ImageFormat, range: str) -> float:
-    """H.273, equations 20 to 37: what stands for 0 to 1, or for -0.5 to 0.5 of chroma."""
+    """The number that stands for 0 to 1, or -0.5 to 0.5 of chroma: H.273, equations 20 to 37."""
     if format.planes[0].dtype.startswith("float"):
         middle = 0.5 if chroma else 0.0
         if range == "full":

@@ -29,16 +29,16 @@ __all__ = [
 
 
 DRM_FORMAT_MOD_LINEAR = 0
-"""A `drm_modifier` of memory that lies in rows, drm/drm_fourcc.h."""
+"""The `drm_modifier` of memory that lies in rows, drm/drm_fourcc.h."""
 DRM_FORMAT_MOD_INVALID = (1 << 56) - 1
-"""One of memory whose layout is unknown, drm/drm_fourcc.h."""
+"""The `drm_modifier` of memory whose layout is unknown, drm/drm_fourcc.h."""
 
 
 def is_linear_modifier(modifier: int) -> bool:
     """True if memory with that `drm_modifier` is used as rows.
 
-    That includes memory of unknown layout: exporters that know no tiling know no modifiers, and
-    those that tile say so.
+    That includes memory of unknown layout: exporters without tiling have no modifiers, and those
+    that tile declare it.
 
     Args:
         modifier: 64 bits, as in drm_fourcc.h.
@@ -50,7 +50,7 @@ def check_modifier(modifier: int) -> int:
     """A `drm_modifier` that a caller passed, as an int.
 
     Args:
-        modifier: what was given.
+        modifier: the value that was passed.
 
     Raises:
         LayoutError: it is not an unsigned 64-bit number.
@@ -103,8 +103,8 @@ def image_format_of_drm_layers(
 
     Args:
         layers: for each layer its DRM code and the number of its planes.
-        expected: what the image is declared as elsewhere: the format of the surface that was
-            exported, or FFmpeg's sw_format. Separate layers need it.
+        expected: the format that is declared elsewhere: that of the exported surface, or FFmpeg's
+            sw_format. Separate layers need it.
 
     Raises:
         LayoutError: the layers contradict `expected`, or do not determine the format.

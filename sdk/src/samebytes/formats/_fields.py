@@ -139,7 +139,7 @@ def _fraction(metadata: Mapping[str, Any], key: str, what: str) -> Fraction | No
     from fractions import Fraction  # with decimal, which importing samebytes does not need
 
     if type(value) is Fraction and value.numerator >= 0:
-        return value  # nearly always, and of each frame: without a comparison of Fractions
+        return value  # the usual case, checked for each frame without comparing Fractions
     if not isinstance(value, Fraction | int) or isinstance(value, bool) or value < 0:
         raise LayoutError(f"metadata[{key!r}] is {what}; not {value!r}")
     return Fraction(value)

@@ -45,7 +45,7 @@ def mastering_display_of(metadata: Mapping[str, Any]) -> dict[str, Fraction] | N
 
     Raises:
         LayoutError: it is not a dict of numbers by the names in MASTERING_PRIMARIES and LUMINANCES,
-            lacks some of either, or has one that cannot be.
+            lacks some of either, or has a value out of range.
     """
     value = metadata.get("mastering_display")
     if value is None:

@@ -31,7 +31,7 @@ class ImageFormat:
     Attributes:
         name: the canonical name, for instance "NV12".
         planes: in the order of memory (YV12: y, v, u).
-        plane_names: what each plane holds, one letter for each component, in the order of
+        plane_names: the contents of each plane, one letter for each component, in the order of
             memory: ("y", "uv") for NV12, ("bgrx",) for BGRX, ("yuyv",) for YUY2.
             "x" is padding. In a packed word (RGB565) the component of the low bits comes first.
         color_model: "yuv", "rgb" or "gray".
@@ -111,7 +111,7 @@ class ImageFormat:
         most are names that `of` knows, in the order of memory (but VA-API's AYUV is VUYA).
 
         Args:
-            code: the number, as DRM_FORMAT_* has it.
+            code: the number, one of DRM_FORMAT_*.
 
         Raises:
             UnknownNameError: no known format has it.
@@ -163,7 +163,7 @@ class ImageFormat:
                 None if offsets is None else tuple(offsets),
                 allow_negative,
             )
-        except TypeError:  # what has no hash cannot be looked up, nor can it be a number
+        except TypeError:  # a value without a hash cannot be looked up, and cannot be a number
             raise LayoutError(
                 f"{self}: the width {width!r} and the height {height!r} must be integers, "
                 f"pitches {pitches!r} and offsets {offsets!r} one integer for each plane, or None"
@@ -260,9 +260,9 @@ def _known(name: str) -> ImageFormat:
 
 
 def _of_another_kind(name: str) -> str:
-    """Return what a name means that stands for something else than a layout of components, or "".
+    """Return the meaning of a name that stands for no layout of components, or "".
 
-    Formats that are spelled like it would not help.
+    Suggesting formats that are spelled like it would not help.
     """
     for other, begins in _OTHERS.items():
         if name.lower().startswith(begins):
@@ -308,7 +308,7 @@ _built: dict[str, ImageFormat] = {}
 
 def _format(row: Row) -> ImageFormat:
     """Return the format that a row of the table describes."""
-    # If two threads build one at a time, all get that of the first.
+    # If two threads build a format, both get that of the first one.
     return _built.get(row.name) or _built.setdefault(row.name, _build(row))
 
 

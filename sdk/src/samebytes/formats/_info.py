@@ -20,8 +20,8 @@ class ImageInfo:
     """An image's format and its size in pixels.
 
     Raises LayoutError when width or height is not a positive integer, or when no memory is large
-    enough for the image, and UnsupportedObjectError when the format is not an ImageFormat: `of`
-    takes names.
+    enough for the image; and UnsupportedObjectError when the format is not an ImageFormat (`of`
+    also takes names).
     """
 
     format: ImageFormat
@@ -54,7 +54,7 @@ class ImageInfo:
         """
         try:
             return _image_info(ImageFormat.of(format), width, height)
-        except TypeError:  # what has no hash cannot be looked up, nor can it be a number
+        except TypeError:  # a value without a hash cannot be looked up, and cannot be a number
             raise LayoutError(
                 f"width and height must be positive integers, not {width!r} and {height!r}"
             ) from None
@@ -77,8 +77,8 @@ class ImageInfo:
         """`ImageFormat.plane_layouts` for this size.
 
         Args:
-            pitches, offsets: in bytes, as of `ImageFormat.plane_layouts`.
-            allow_negative: as of `ImageFormat.plane_layouts`.
+            pitches, offsets: in bytes, as for `ImageFormat.plane_layouts`.
+            allow_negative: as for `ImageFormat.plane_layouts`.
         """
         return self.format.plane_layouts(
             self.width, self.height, pitches, offsets, allow_negative=allow_negative

@@ -48,7 +48,7 @@ class PlaneFormat:
             Sizes round up: a 5x3 image has 3x2 chroma samples.
         dtype: name of the element type, in the machine's byte order. Pixels packed into one
             word (RGB565, Y410) are one element of "uint16" or "uint32".
-        x_multiple: columns are stored in groups of this many. Packed 4:2:2 shares chroma
+        x_multiple: the number of columns that are stored as a group. Packed 4:2:2 shares chroma
             between two pixels, so its rows hold an even number of columns: (h, w, 2) for an
             even width, (h, w + 1, 2) for an odd one, whose last column is padding.
 

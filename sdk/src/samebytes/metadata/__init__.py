@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed metadata of frames: what was detected, where a picture comes from, when it is shown.
+"""Typed metadata of frames: detections, the origin of a picture, the times at which it is shown.
 
     from samebytes import metadata
     from samebytes.metadata import Classification, Detection
@@ -11,7 +11,7 @@
     line = metadata.to_json(frame)
 
 Entries lie in the frame's own `metadata` and `regions`, so that all its mappings share them.
-docs/reference/metadata.md says what becomes of them when frames are mapped, cut and batched.
+docs/reference/metadata.md describes what becomes of them when frames are mapped, cut and batched.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AffineTransform: where in its source a picture was taken from."""
+"""AffineTransform: the place in its source that a picture was taken from."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class AffineTransform(Entry):
 
         Args:
             source, target: size of the source, and of this picture.
-            source_rectangle: what was taken of the source; all of it by default.
-            target_rectangle: where that lies in this picture; all over it by default.
+            source_rectangle: the part of the source that was taken; by default all of it.
+            target_rectangle: the place of that part in this picture; by default all of it.
 
         Raises:
             MetadataError: a width or height that is not above 0.
@@ -94,21 +94,21 @@ class AffineTransform(Entry):
     def bounds(
         self, x_min: float, y_min: float, x_max: float, y_max: float
     ) -> tuple[float, float, float, float]:
-        """The box in the source around what is shown in a box of this picture.
+        """The box in the source around the contents of a box of this picture.
 
         Args:
             x_min, y_min, x_max, y_max: normalised, as those of a Detection.
 
         Returns:
-            x_min, y_min, x_max and y_max in the source; of a box that is turned there, those
-            around its corners.
+            x_min, y_min, x_max and y_max in the source; for a box that is turned there, those of
+            the box around its corners.
         """
         corners = [self.apply(x, y) for x in (x_min, x_max) for y in (y_min, y_max)]
         across, down = zip(*corners, strict=True)
         return min(across), min(down), max(across), max(down)
 
     def after(self, part: AffineTransform) -> AffineTransform:
-        """The transform of a picture that was taken from this one as `part` says.
+        """The transform of a picture that was taken from this one by the transform `part`.
 
         `whole.after(part).apply(x, y)` is `whole.apply(*part.apply(x, y))`.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the values that make up metadata; numpy's scalars become Python's."""
+"""Checks of the values that make up metadata, which turn numpy's scalars into Python's."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def whole(value: Any, field: str, low: int = -_INT64) -> int:
     """The value as an int of 64 bits, not below `low`.
 
     Raises:
-        MetadataError: it is something else; True and False are.
+        MetadataError: it is something else, such as True or False.
     """
     if type(value) is int and low <= value < _INT64:
         return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks and key points of a region that was cut or turned: both count from its box."""
+"""Masks and key points of a region that was cut or turned: both are relative to its box."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Box = tuple[int, int, int, int]
 Moved = Callable[[float, float], tuple[float, float]]
 """The place in the new picture of a point of the old one, both in pixels."""
 
-# Of an element of a mask: less is what floating point makes of whole numbers.
+# The part of an element of a mask below which a difference is a rounding error.
 _NEARLY = 1e-6
 
 
 def entries_of_cut(entries: Iterable[Entry], old: Box, new: Box, moved: Moved) -> list[Entry]:
     """The entries of a region whose box has other edges in the new picture.
 
-    Key points are computed again. A mask becomes the part of it that is left, on the same bytes, if
-    the picture was not turned and the cut is between its elements. A mask that cannot be cut so is
-    left out, and so is what the CPU does not read in place.
+    Key points are computed again. A mask is cut to the part that is left, over the same bytes, if
+    the picture was not turned and the cut is between its elements. Other masks are left out, and so
+    are those that the CPU cannot read in place.
 
     Args:
-        entries: of the region.
+        entries: the entries of the region.
         old: its box in the old picture.
         new: its box in the new picture.
-        moved: from the one to the other.
+        moved: the transform of points of the old picture to the new one.
     """
     found: list[Entry] = []
     for entry in entries:

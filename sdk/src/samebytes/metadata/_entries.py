@@ -27,7 +27,7 @@ __all__ = [
     "SourceIdentifier",
 ]
 
-# Of element types. Names that look alike are sought for others, which takes a while for long ones.
+# The length of names of element types: looking for similar names takes a while for long ones.
 _LONGEST_NAME = 64
 
 
@@ -38,21 +38,21 @@ class InferenceResult(Entry):
     Args:
         tensor: the output: a samebytes Tensor, or an array that shares its bytes (numpy, DLPack,
             buffer protocol), which becomes one. The entry holds it, and so its memory, until the
-            entry is gone; nothing is copied. Of a request that is used again, pass a copy or hold
-            the result no longer than until the next start: its bytes change. A Tensor that
-            somebody closes is closed here too. None if only the names are known.
-        model_name, layer_name: of the model, and of the output in it.
-        name: of the tensor, if it has another one than its layer.
-        format: what the tensor holds, for instance "boxes" or "landmarks".
-        layout: of its axes, for instance "NCHW".
-        point_names, point_connections: of key points: the name of each, and the names of those to
-            be joined by lines, two by two.
+            entry is gone; nothing is copied. If it is the output of a request that is used again,
+            its bytes change with the next start: pass a copy, or drop the entry before. A Tensor
+            that is closed elsewhere is closed here too. None if only the names are known.
+        model_name, layer_name: the names of the model, and of the output in it.
+        name: the name of the tensor, if it differs from that of its layer.
+        format: the contents of the tensor, for instance "boxes" or "landmarks".
+        layout: the layout of its axes, for instance "NCHW".
+        point_names, point_connections: for key points: the name of each, and the pairs of names
+            that are joined by lines, one name after the other.
 
-    Two results are equal if all of this is equal; tensors are if they are the same object.
+    Two results are equal if all of these are equal; tensors are equal if they are the same object.
 
     Raises:
         MetadataError: an invalid value.
-        UnsupportedObjectError, LayoutError: the tensor is none.
+        UnsupportedObjectError, LayoutError: `tensor` cannot become a tensor.
     """
 
     about_the_whole: ClassVar[bool] = True
@@ -114,9 +114,9 @@ class Classification(Entry):
 
     Args:
         label: the name of the class; "" if only its number is known.
-        confidence: of the classifier, usually 0 to 1, or None.
+        confidence: the confidence of the classifier, usually 0 to 1, or None.
         label_id: the number of the class, or None.
-        attribute: what was classified: "color", "age". "" if nothing in particular.
+        attribute: the property that was classified: "color", "age". "" if none in particular.
         result: the output that this was read from, or None.
 
     Raises:
@@ -168,12 +168,12 @@ class SourceIdentifier(Entry):
     """The origin of a picture: its stream, and its place in a batch.
 
     Args:
-        batch_index: which item of a batch, from 0.
-        stream_id: which stream, from 0.
+        batch_index: the index of its item in a batch, from 0.
+        stream_id: the number of its stream, from 0.
         pts: presentation time in nanoseconds, or None.
         region_id: `Detection.id` of the region that was cut out of the picture, or None.
         object_id: `ObjectId.id` of the object in it, or None.
-        uri: of the stream, as text for people, without a password; "" if it has none.
+        uri: the address of the stream, for people to read, without a password; "" if it has none.
 
     Raises:
         MetadataError: an invalid value.
@@ -199,9 +199,9 @@ class LayerInfo(Checked):
     """An input or output of a model.
 
     Args:
-        name: of the layer.
-        dtype: a name of `samebytes.dtype()`, or what that takes.
-        shape: elements along each axis; None where they vary.
+        name: the name of the layer.
+        dtype: the name of an element type, or anything else that `samebytes.dtype()` takes.
+        shape: elements along each axis; None for an axis that varies.
 
     Raises:
         MetadataError: an invalid value.
@@ -226,10 +226,10 @@ class LayerInfo(Checked):
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo(Entry):
-    """The model that a frame was given to.
+    """A model that a frame was given to.
 
     Args:
-        name: of the model.
+        name: the name of the model.
         inputs, outputs: its layers.
 
     Raises:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entry, from which all typed metadata derive."""
+"""Entry, the base of all typed metadata."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Checked", "Entry"]
 
 
 class Checked:
-    """The common part of this package's classes, which set their values once they are checked."""
+    """A base of this package's classes, which sets their values after they were checked."""
 
     __slots__ = ()
 
@@ -24,11 +24,11 @@ class Entry(Checked):
     """The base of typed metadata: frozen, checked when it is made, compared by value.
 
     A program may derive classes of its own and add them to frames. They stay in the process:
-    `samebytes_ipc.send()` and `to_json()` know the classes of this module alone.
+    `samebytes_ipc.send()` and `to_json()` only know the classes of this module.
 
     Attributes:
-        about_the_whole: whether it speaks of the whole picture, so that a part of the picture
-            does not have it.
+        about_the_whole: True if it describes the whole picture, so that a part of the picture
+            does not get it.
     """
 
     __slots__ = ()

@@ -35,7 +35,7 @@ PRECISIONS: Final = {
     "float32": "FP32",
     "float64": "FP64",
 }
-"""The names of the element types that this form has."""
+"""The names that this form has for element types."""
 
 OBJECT_KEYS: Final = frozenset(
     ("x", "y", "w", "h", "region_id", "parent_id", "id", "roi_type", "detection", "extra_params",
@@ -45,7 +45,7 @@ OBJECT_KEYS: Final = frozenset(
 
 
 UNNAMED: Final = "classification"
-"""The name of a classification that has neither an attribute nor a name of a tensor."""
+"""The name for a classification that has neither an attribute nor the name of a tensor."""
 
 
 def to_json(
@@ -57,8 +57,8 @@ def to_json(
 
     Args:
         frame: the frame, or its FrameMeta.
-        add_tensor_data: with the numbers of the tensors of results.
-        add_empty_results: a line also for a frame without results.
+        add_tensor_data: write the numbers in the tensors of results, too.
+        add_empty_results: write a line for a frame without results, too.
 
     Raises:
         MetadataError: two classifications of one object have the same name.
@@ -75,20 +75,20 @@ def to_json(
 def to_dict(
     frame: Frame | FrameMeta, *, add_tensor_data: bool = False, add_empty_results: bool = False
 ) -> dict[str, Any]:
-    """The document that gvametaconvert writes for such a frame, without what is not known.
+    """The document that gvametaconvert writes for such a frame, without values that are not known.
 
     Args:
-        frame: a picture.
-        add_tensor_data: write the tensors of inference results too. Of numbers that JSON lacks
-            (NaN, infinities) null is written.
-        add_empty_results: write something of a frame without regions and results as well.
+        frame: a picture, or its FrameMeta.
+        add_tensor_data: write the tensors of inference results too. Numbers that JSON lacks (NaN,
+            infinities) are written as null.
+        add_empty_results: return a document for a frame without regions and results, too.
 
     Returns:
         A document of Python's plain types; an empty one for a frame without results.
 
     Raises:
-        MetadataError: something in the frame is not what it can be, two classifications of one
-            object have the same name, or a tensor has elements that the form lacks.
+        MetadataError: an entry of the frame is invalid, two classifications of one object have the
+            same name, or a tensor has elements of a type that the form lacks.
         NotHostVisibleError: a tensor that the CPU cannot read in place.
     """
     meta = meta_of(frame)

@@ -34,19 +34,19 @@ _MAX_AXES = 16
 
 
 def from_json(document: str | bytes | dict[str, Any], frame: Frame | FrameMeta) -> None:
-    """Add to a frame what a line of gvametaconvert, or of `to_json()`, says of it.
+    """Add to a frame the metadata in a line of gvametaconvert, or of `to_json()`.
 
-    Nothing is added if an error is raised. Members that this module does not know are passed over:
-    each release of gvametaconvert has more.
+    Nothing is added if an error is raised. Members that this module does not know are ignored: each
+    release of gvametaconvert has more.
 
     Args:
-        document: the line, or what json.loads() makes of it.
+        document: the line, or the dict that json.loads() makes of it.
         frame: the picture, or the FrameMeta of one: its regions and entries stay, and others are
             added. Time and source are set.
 
     Raises:
-        MetadataError: it is no such document, or one of a picture of another size; `field` says
-            where, for instance "objects[2].x".
+        MetadataError: it is no such document, or that of a picture of another size; `field` is the
+            place, for instance "objects[2].x".
     """
     meta = meta_of(frame)
     if not isinstance(document, dict):
@@ -150,7 +150,7 @@ def _results(found: dict[str, Any], name: str) -> list[Entry]:
         for key, value in found.items()
         if key not in OBJECT_KEYS and isinstance(value, dict) and _says_a_class(value)
     }
-    # to_json() writes which tensor it is; gvametaconvert's are found by what they say.
+    # to_json() names the tensor; gvametaconvert's are found by their contents.
     known = {key: _taken(tensors, key, value, _is_named) for key, value in classes.items()}
     entries: list[Entry] = []
     for key, value in classes.items():
@@ -280,7 +280,7 @@ def _list(value: Any, name: str) -> list[Any]:
 
 @contextmanager
 def _inside(name: str) -> Iterator[None]:
-    """Errors of the entries that are made inside get the place in the document."""
+    """A block whose errors, of entries made in it, get their place in the document."""
     try:
         yield
     except MetadataError as error:

@@ -25,13 +25,13 @@ EntryT = TypeVar("EntryT", bound=Entry)
 
 
 def entries_of(holder: Frame | FrameMeta | Region) -> list[Entry]:
-    """The entries that a frame or region holds as they are: no views. A new list.
+    """The entries that a frame or region holds as they are, without views, in a new list.
 
     Args:
         holder: a frame, its FrameMeta, or a region.
 
     Raises:
-        MetadataError: what is under the key is not a list of entries.
+        MetadataError: the value under the key is not a list of entries.
     """
     return list(_held(_metadata_of(holder)))
 
@@ -40,12 +40,12 @@ def all_of(holder: Frame | FrameMeta | Region, kind: type[EntryT]) -> list[Entry
     """The entries of that class, in the order in which they were added.
 
     Args:
-        holder: a frame: of its regions, all_of(frame, Detection) gives one Detection for each. Or
-            a region, for what was added to it.
+        holder: a frame or its FrameMeta, where all_of(frame, Detection) gives one Detection for
+            each region; or a region, for the entries that were added to it.
         kind: a class of this module, or one derived from Entry; Entry itself gives them all.
 
     Raises:
-        MetadataError: something in the frame is not what it can be, or `kind` is no such class.
+        MetadataError: an entry of the frame is invalid, or `kind` is no such class.
     """
     if not (isinstance(kind, type) and issubclass(kind, Entry)):
         raise MetadataError("kind", f"must be a class derived from Entry, not {kind!r}")
@@ -94,15 +94,15 @@ def add(holder: Frame | FrameMeta | Region, entry: Entry) -> Region | None:
     """Add an entry to a frame or region, where all mappings of the frame see it.
 
     Args:
-        holder: what it speaks of.
+        holder: the frame, its FrameMeta, or the region that the entry describes.
         entry: it is held as it is, except for views: a Detection becomes a Region of
             `frame.regions`, and a Timestamp sets the frame's times.
 
     Returns:
-        The Region that a Detection became; None for others.
+        The Region that a Detection became; None for other entries.
 
     Raises:
-        MetadataError: no entry, or a view that is added to a region.
+        MetadataError: `entry` is not an Entry, or is a view that is added to a region.
     """
     if not isinstance(entry, Entry):
         raise MetadataError("entry", f"must be an entry of samebytes.metadata, not {entry!r}")
@@ -120,24 +120,24 @@ def add(holder: Frame | FrameMeta | Region, entry: Entry) -> Region | None:
         meta.regions.append(region)
         return region
     metadata = _metadata_of(holder)
-    _held(metadata)  # says what is wrong with it
+    _held(metadata)  # raises the error that fits
     metadata.setdefault(KEY, []).append(entry)
     return None
 
 
 def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detection:
-    """Give a Detection that was found in a frame other values; its Region has them from then on.
+    """Give new values to a Detection that was found in a frame, and to its Region.
 
         for found in metadata.all_of(frame, Detection):
             metadata.change(frame, found, label=NAMES[found.label_id])
 
     Args:
         frame: the frame, or its FrameMeta.
-        found: what `find` or `all_of` returned.
+        found: a Detection that `find` or `all_of` returned.
         values: new values of its fields, by name.
 
     Returns:
-        The Detection as it is now.
+        The changed Detection, a new object.
 
     Raises:
         MetadataError: an invalid value, no Detection, or one that is not of this frame.
@@ -154,20 +154,20 @@ def change(frame: Frame | FrameMeta, found: Detection, **values: Any) -> Detecti
     unknown = values.keys() - {f.name for f in fields(found) if f.name != "origin"}
     if unknown:
         raise MetadataError("Detection", f"has no {', '.join(sorted(unknown))}")
-    # Members that are not named are taken from the region, which may have changed since.
+    # Values that are not named are taken from the region, which may have changed since.
     replace(Detection.of(region, frame), **values).write(region, frame)
     return Detection.of(region, frame)
 
 
 def remove(holder: Frame | FrameMeta | Region, entry: Entry) -> None:
-    """Take an entry away. Of a Detection that is its Region, of a Timestamp all times.
+    """Remove an entry: for a Detection its Region, for a Timestamp all times of the frame.
 
     Args:
         holder: a frame, its FrameMeta, or a region.
-        entry: what `find` or `all_of` returned.
+        entry: an entry that `find` or `all_of` returned.
 
     Raises:
-        MetadataError: it is not there.
+        MetadataError: the holder does not have it.
     """
     if isinstance(entry, Timestamp) and not isinstance(holder, Region):
         Timestamp().write(holder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Entries as plain data and back, for whoever carries them to another process."""
+"""Entries as plain data and back, for code that carries them to another process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_plain", "to_plain"]
 
-# The names of the classes in messages. Views are not among them: frames carry what they show.
+# The names of the classes in messages. Views are not among them: frames carry their values.
 _KINDS: dict[str, type[Entry]] = {
     "affine": AffineTransform,
     "classification": Classification,
@@ -77,15 +77,15 @@ def _fields_of(entry: Any, tensor: Callable[[Tensor], Any]) -> dict[str, Any]:
 
 
 def from_plain(plain: Any, tensor: Callable[[Any, str], Tensor]) -> Entry:
-    """The entry that `to_plain` made such data of, checked: the sender may not be trusted.
+    """The entry that `to_plain` turned into such data, checked, since no sender is trusted.
 
     Args:
         plain: the data.
-        tensor: makes a tensor of what `to_plain` was given for one; the second argument is its
+        tensor: turns the plain data of a tensor back into a tensor; the second argument is its
             name in errors.
 
     Raises:
-        MetadataError: it is no such data; `field` says where.
+        MetadataError: it is no such data; `field` is the place.
     """
     kind = plain.get("kind") if isinstance(plain, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:

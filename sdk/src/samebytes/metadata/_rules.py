@@ -33,22 +33,22 @@ __all__ = ["meta_of_batch", "meta_of_part", "meta_of_warped"]
 _AS_IT_IS = AffineTransform()
 
 _FINEST = 1000
-"""The denominator of a sample aspect ratio that was not only scaled, at most."""
+"""The largest denominator of a sample aspect ratio that was not only scaled."""
 
 
 def meta_of_part(frame: Frame | FrameMeta, x: int, y: int, width: int, height: int) -> FrameMeta:
     """A new FrameMeta for the part that `frame.crop(x, y, width, height)` returns.
 
     It keeps format, time, the user's entries (the dict is new, its values are the same objects),
-    and entries that do not speak of the whole picture. Regions are new ones, moved and cut; those
+    and entries that do not describe the whole picture. Regions are new ones, moved and cut; those
     outside are left out. An AffineTransform leads to the source of the frame, or to the frame.
 
     Args:
         frame: the frame, or its FrameMeta.
         x: pixels from the left.
         y: pixels from the top.
-        width: of the part, in pixels.
-        height: of the part, in rows.
+        width: the width of the part, in pixels.
+        height: the height of the part, in rows.
 
     Raises:
         LayoutError: a width or height that is not above 0, or no integer.
@@ -90,22 +90,23 @@ def meta_of_warped(
 ) -> FrameMeta:
     """A new FrameMeta for a picture that was scaled or warped.
 
-    A picture that was only scaled shows what the frame shows, and all is kept. For others the rules
-    are those of a part. Regions are new ones, around the corners of what they were.
+    A picture that was only scaled shows all that the frame shows, and keeps all of it. For other
+    pictures the rules are those of a part. Regions are new ones, around the corners of the old ones
+    in the new picture.
 
-    A sample aspect ratio becomes that of the new pixels. Where rows were mixed, the picture is
-    progressive. A picture that was turned by a quarter or mirrored is shown as it is then: without
-    `rotation` and `mirrored`.
+    A sample aspect ratio becomes that of the new pixels. A picture whose rows were mixed is
+    progressive. One that was turned by a quarter or mirrored has no `rotation` and `mirrored`: it
+    is shown as it is.
 
     Args:
-        frame: what it was made of.
-        width, height: of the new picture, in pixels.
+        frame: the frame that it was made of, or its FrameMeta.
+        width, height: the size of the new picture, in pixels.
         transform: from normalised points of the new picture to normalised points of the frame.
 
     Raises:
-        MetadataError: the frame is not an image, its list of entries holds something else, the
-            transform is none, or the new picture shows a line or a point of it.
-        LayoutError: metadata["sample_aspect_ratio"] is not what it can be.
+        MetadataError: the frame is not an image, its list of entries holds something else, or the
+            new picture shows a line or a point of it.
+        LayoutError: metadata["sample_aspect_ratio"] is invalid.
     """
     meta = meta_of(frame)
     image = image_of(meta)
@@ -115,7 +116,7 @@ def meta_of_warped(
     is_same = width == image.width and height == image.height
     info = image if is_same else ImageInfo.of(image.format, width, height)
     if whole and not meta.regions and KEY not in meta.metadata:
-        # Most frames, when they are converted.
+        # The usual case for frames that are converted.
         made = FrameMeta(info, meta.pts, meta.time_base, {**meta.metadata})
     else:
         made = _warped(meta, info, transform, whole)
@@ -131,7 +132,7 @@ def meta_of_warped(
 
 
 def _warped(meta: FrameMeta, info: ImageInfo, transform: AffineTransform, whole: bool) -> FrameMeta:
-    """The regions and entries where they are in the new picture, and all else as it is."""
+    """The metadata with regions and entries at their places in the new picture."""
     image, width, height = image_of(meta), info.width, info.height
     back = _AS_IT_IS if whole else transform.inverse()
 
@@ -158,7 +159,7 @@ def _warped(meta: FrameMeta, info: ImageInfo, transform: AffineTransform, whole:
 
 
 def _stretch(metadata: dict[str, Any], image: ImageInfo, width: int, height: int) -> None:
-    """Change what it says of the shape of pixels, which are scaled."""
+    """Change the entries on the shape of pixels, which were scaled."""
     ratio = sample_aspect_of(metadata)
     if ratio is not None:
         by = Fraction(image.width * height, image.height * width)
@@ -168,10 +169,10 @@ def _stretch(metadata: dict[str, Any], image: ImageInfo, width: int, height: int
 def _shape(
     metadata: dict[str, Any], image: ImageInfo, width: int, height: int, transform: AffineTransform
 ) -> None:
-    """Change what it says of the shape of pixels, and of what is up."""
+    """Change the entries on the shape of pixels and on the upright position."""
     a, b, _, d, e, _ = transform.matrix
     ratio = sample_aspect_of(metadata)
-    # What a step of one pixel across, and one down, is in the frame, in heights of its pixels.
+    # The steps of one pixel across and one down, as vectors in the frame, in heights of its pixels.
     wide = image.width * (ratio or 1)
     across = a * wide / width, d * image.height / width
     down = b * wide / height, e * image.height / height
@@ -206,9 +207,9 @@ def _made(
 
 
 def _turned(region: Region, moved: Callable[[float, float], tuple[float, float]]) -> Region:
-    """The region, and its turned box where `moved` puts the middle and the sides of that.
+    """The region with its turned box moved: `moved` puts the middle and the sides of that.
 
-    Where width and height are scaled apart, or the picture is sheared, it is the rectangle with
+    If width and height are scaled differently, or the picture is sheared, it is the rectangle with
     the same middle whose sides are as long as those of the shape that it became.
     """
     box: Any = region.metadata.get("oriented_box")
@@ -255,15 +256,15 @@ def meta_of_batch(
 ) -> FrameMeta:
     """A new FrameMeta for a tensor of several pictures: a SourceIdentifier for each of them.
 
-    It has no time, regions or results of its own: the frames keep theirs. A frame that has a
-    SourceIdentifier already keeps what that says, with another `batch_index`.
+    It has no time, regions or results of its own: the frames keep theirs. The SourceIdentifier that
+    a frame has already is taken over, with another `batch_index`.
 
     Args:
-        frames: in the order of the batch.
-        stream_ids: which stream each is of; by default as its SourceIdentifier says, or 0.
+        frames: the frames in the order of the batch, or their FrameMetas.
+        stream_ids: the stream of each; by default that of its SourceIdentifier, or 0.
 
     Raises:
-        MetadataError: no frame, entries that are none, or more or fewer stream ids than frames.
+        MetadataError: no frame, invalid entries, or another number of stream ids than of frames.
     """
     batch = FrameMeta(None)
     metas = [meta_of(frame) for frame in frames]

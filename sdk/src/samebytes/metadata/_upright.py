@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The upright picture of a frame that lies on its side: its size, and where its points are.
+"""The upright picture of a frame that lies on its side: its size, and the places of its points.
 
-Nothing turns pixels here. A file's rotation is read by the backend that decodes the file, into
-metadata["rotation"], and applied by what looks at the pixels, such as models of samebytes-openvino.
+Nothing turns pixels here. The backend that decodes a file reads its rotation into
+metadata["rotation"], and code that looks at the pixels applies it, such as models of
+samebytes-openvino.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["upright_size", "upright_transform"]
 
-# Of a picture that is turned clockwise by so many degrees to be upright.
+# The transform of a picture that is turned clockwise by so many degrees to be upright.
 _TURNED = {
     0: AffineTransform(),
     90: AffineTransform((0, 1, 0, -1, 0, 1)),
@@ -37,7 +38,7 @@ def upright_size(frame: Frame | FrameMeta) -> tuple[int, int]:
 
     Raises:
         MetadataError: it is not an image.
-        LayoutError: metadata["rotation"] is not what it can be.
+        LayoutError: metadata["rotation"] is invalid.
     """
     meta = meta_of(frame)
     image = image_of(meta)
@@ -48,7 +49,7 @@ def upright_size(frame: Frame | FrameMeta) -> tuple[int, int]:
 def upright_transform(frame: Frame | FrameMeta) -> AffineTransform:
     """The transform from a frame's upright picture to the frame, as its metadata say.
 
-    What a model found in an upright picture maps back to the frame: `bounds()` does so for boxes.
+    It maps the results of a model for an upright picture back to the frame: boxes by `bounds()`.
 
     Args:
         frame: the frame, or its FrameMeta.
@@ -57,7 +58,7 @@ def upright_transform(frame: Frame | FrameMeta) -> AffineTransform:
         From normalised points of the upright picture to normalised points of the frame.
 
     Raises:
-        LayoutError: metadata["rotation"] or metadata["mirrored"] is not what it can be.
+        LayoutError: metadata["rotation"] or metadata["mirrored"] is invalid.
     """
     metadata = meta_of(frame).metadata
     turned = _TURNED[rotation_of(metadata) or 0]

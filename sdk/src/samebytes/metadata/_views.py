@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timestamp and Detection: what a frame says of itself already, in other units."""
+"""Timestamp and Detection: views of a frame's own times and regions, in other units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Detection", "Timestamp", "image_of", "meta_of"]
 
 _NANOSECOND = Fraction(1, 10**9)
-# Regions may have coordinates of 64 bits, and reach as far again; beyond that nothing is a place.
+# Regions may have coordinates of 64 bits, and reach as far again; beyond that there is no place.
 _FARTHEST = 2.0**65
 _INT64 = 1 << 63
 
@@ -40,10 +40,10 @@ def meta_of(holder: Frame | FrameMeta) -> FrameMeta:
 
 
 def image_of(meta: FrameMeta) -> ImageInfo:
-    """Format and size of the picture.
+    """The format and size of a picture.
 
     Raises:
-        MetadataError: it is none.
+        MetadataError: the frame is not a picture.
     """
     if not isinstance(meta.info, ImageInfo):
         raise MetadataError(
@@ -60,13 +60,13 @@ def _is_whole(value: object) -> bool:
 class Timestamp(Entry):
     """The times of a frame, in nanoseconds.
 
-    A view of what the frame says in other units: `meta.pts` in `meta.time_base`, and in seconds
-    `metadata["dts"]` and `metadata["duration"]`. A frame has one at most.
+    A view of times that the frame holds in other units: `meta.pts` in `meta.time_base`, and
+    `metadata["dts"]` and `metadata["duration"]` in seconds. A frame has one at most.
 
     Args:
         pts: presentation time, or None.
         dts: decoding time, or None.
-        duration: or None.
+        duration: the time for which it is shown or heard, or None.
 
     Raises:
         MetadataError: an invalid value.
@@ -108,9 +108,9 @@ class Timestamp(Entry):
         return cls(pts, *times)
 
     def write(self, frame: Frame | FrameMeta) -> None:
-        """Set the times of a frame. What is None here is removed.
+        """Set the times of a frame, and remove those that are None here.
 
-        The time base stays, if `pts` is a whole number in it; else it becomes a nanosecond.
+        The time base stays if `pts` is a whole number in it; else it becomes a nanosecond.
 
         Args:
             frame: the frame, or its FrameMeta.
@@ -138,8 +138,8 @@ EXACT_BOX = "exact_box"
 def exact_box(region: Region) -> tuple[float, float, float, float] | None:
     """x, y, width and height as the detector gave them, or None.
 
-    They count as long as the region's own pixels are their nearest: one that was moved, cut or
-    scaled since has no other than its own.
+    They count as long as rounding them gives the region's own numbers: a region that was moved, cut
+    or scaled since has only these.
     """
     said = region.metadata.get(EXACT_BOX)
     if said is None:
@@ -155,22 +155,22 @@ def exact_box(region: Region) -> tuple[float, float, float, float] | None:
 
 @frozen()
 class Detection(Entry):
-    """A rectangle in which a detector found something: a `Region` in parts of the picture.
+    """A rectangle in which a detector found something: a `Region`, in fractions of the picture.
 
     `frame.regions` is the one list of rectangles, in pixels. A Detection is read from a Region
     when it is looked up, and written to one by `add()` and `change()`, to the nearest pixel.
-    A Region that was changed shows in the next look-up.
+    A change of a Region shows in the next look-up.
 
     Args:
         x_min, y_min, x_max, y_max: the sides; 0 is the left or top of the picture, 1 its right
             or bottom. A rectangle may reach beyond.
-        label: the name of what was found; "" if it is not known.
-        confidence: of the detector, usually 0 to 1, or None.
+        label: the name of the object's class; "" if it is not known.
+        confidence: the confidence of the detector, usually 0 to 1, or None.
         label_id: the number of the class, or None. `region.metadata["label_id"]`
         id: the number of the region in its frame, or None. `region.metadata["id"]`
-        parent_id: that of the region that this one lies in, or None.
+        parent_id: the number of the region that this one lies in, or None.
             `region.metadata["parent_id"]`
-        origin: the Region that this was read from, or None; it counts in no comparison.
+        origin: the Region that this was read from, or None; comparisons ignore it.
 
     Raises:
         MetadataError: an invalid value, or a maximum below its minimum.
@@ -232,7 +232,7 @@ class Detection(Entry):
         """The Region of the frame in which this was found.
 
         Raises:
-            MetadataError: it was found in no frame, but made.
+            MetadataError: it was not read from a frame, but made.
         """
         if self.origin is None:
             raise MetadataError(
@@ -244,7 +244,7 @@ class Detection(Entry):
 
     @classmethod
     def of(cls, region: Region, frame: Frame | FrameMeta) -> Detection:
-        """A region of that frame.
+        """The Detection for a region of that frame.
 
         Args:
             region: one of the frame's regions.
@@ -275,7 +275,7 @@ class Detection(Entry):
     def write(self, region: Region, frame: Frame | FrameMeta) -> None:
         """Set rectangle, label, confidence and numbers of a region of that frame.
 
-        Its other metadata stay. What is None here is removed.
+        Numbers that are None here are removed. Its other metadata stay.
 
         Args:
             region: one of the frame's regions.
