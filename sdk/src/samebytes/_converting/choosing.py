@@ -61,7 +61,7 @@ class Way:
         self._make = make
         self._nbytes = target.image.nbytes
         self._label = f"{source.image.format} -> {target.image.format} ({plugin})"
-        # Each is used by one thread at a time: whoever converts takes one out.
+        # Each is used by one thread at a time: every call takes one out.
         self._idle = [make()]
 
     def run(self, frame: Frame[Any], take: Take, copy: bool) -> Frame[Any]:
@@ -123,7 +123,7 @@ def choose(
     for spec, plugin in plugins.items():
         if spec in reasons or memory not in (None, spec.gives):
             continue
-        # A device converts what is on it, and what it is asked to.
+        # A device converts the frames that are on it, and others only if it is asked for.
         asked = spec.gives in ("cpu", memory) or by is not None
         try:
             there = route(origin, spec.node, level="frame", format=source.image.format, copy=copy)
@@ -148,19 +148,28 @@ def choose(
             reasons[spec] = str(error)
     if needs_copy is not None:
         raise needs_copy
-    lines = sorted({f"\n  - {plugins[spec]}: {working(why)}" for spec, why in reasons.items()})
+    refusals = sorted({f"\n  - {plugins[spec]}: {working(why)}" for spec, why in reasons.items()})
     where = "" if memory in (None, "cpu") else f" in {memory}"
+    raise _nothing_converts(source, f"{target}{where}", refusals, by)
+
+
+def _nothing_converts(
+    source: PictureInfo, target: str, refusals: list[str], by: str | None
+) -> UnsupportedObjectError:
+    """The error for pictures that no converter can make, with the reason of each, and what else
+    there is to try.
+    """
     if by is None:
-        lines += [f"\n  - {missing}" for missing in _absent()]
-        raise UnsupportedObjectError(
-            f"nothing that is installed converts {source} to {target}{where}:{''.join(lines)}"
+        lines = [*refusals, *[f"\n  - {missing}" for missing in _absent()]]
+        return UnsupportedObjectError(
+            f"nothing that is installed converts {source} to {target}:{''.join(lines)}"
         )
     others = sorted({plugin for plugin, _ in tables().converters} - {by})
     tried = "; ".join(_absent())
     if others:
         tried = f"{', '.join(map(repr, others))} {'is' if len(others) == 1 else 'are'} tried too"
-    raise UnsupportedObjectError(
-        f"{by!r} does not convert {source} to {target}{where}:{''.join(lines)}"
+    return UnsupportedObjectError(
+        f"{by!r} does not convert {source} to {target}:{''.join(refusals)}"
         + (f"\n  - without by=: {tried}" if tried else "")
     )
 
