@@ -78,6 +78,9 @@ def test_device_memory_is_not_read_by_the_cpu(gpu: Any, context: CudaContext) ->
         np.asarray(tensor)
     with pytest.raises(CopyRequiredError):
         tensor.map("cpu")
+    with pytest.raises(NoRouteError) as caught:
+        tensor.map("cpu", "rw", copy=True)
+    assert "pass copy=True" not in str(caught.value)
     samebytes.reset_stats()
     copied = tensor.map("cpu", copy=True)
     np.testing.assert_array_equal(copied.native, np.arange(16))

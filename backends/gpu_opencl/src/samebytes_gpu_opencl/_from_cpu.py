@@ -43,7 +43,7 @@ class CpuToOpenCL(MemoryMapper):
             # Said before anything is mapped: a route that leads here may begin with a copy.
             reason = (
                 f"{device.name.strip()} has memory of its own (CL_DEVICE_HOST_UNIFIED_MEMORY is "
-                "false): pass copy=True"
+                "false), so it uses a copy"
             )
             raise NoRouteError(spec.source, spec.target, [reason])
 

@@ -65,7 +65,7 @@ class HostUSMToCpu(MemoryMapper):
         """Only that."""
         kind = item.kind
         if kind == "usm_device":
-            return "the CPU cannot read device USM: pass copy=True for a copy"
+            return "the CPU cannot read device USM in place, but a copy of it"
         return None if kind.startswith("usm") else f"{kind} memory is not USM"
 
     def connect(

@@ -33,7 +33,7 @@ class CudaArray(PointerArray):
     host_kinds = HOST_VISIBLE
     not_host_visible = (
         "device memory cannot be read by the CPU where it lies: allocate pinned or managed "
-        'memory, or pass copy=True to map("cpu")'
+        'memory, or read a copy: map("cpu", copy=True)'
     )
 
     pin: CudaStorage

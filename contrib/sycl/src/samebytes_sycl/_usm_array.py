@@ -29,7 +29,7 @@ class USMArray(PointerArray):
     host_kinds = frozenset(("host", "shared"))
     not_host_visible = (
         "device USM cannot be read by the CPU in place: allocate host or shared USM, "
-        'or pass copy=True to map("cpu")'
+        'or read a copy: map("cpu", copy=True)'
     )
 
     @property
