@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,33 @@ def test_frames_of_the_cpu_are_lent_to_the_sink(tmp_path: Path) -> None:
     el.Pipeline(frames, sink(f"filesink location={written}")).run()
     assert [written.read_bytes()[64 * 48 * n] for n in range(3)] == [0, 10, 20]
     assert sb.stats().copies == 0
+
+
+@pytest.mark.parametrize(
+    ("unit", "length"), [(None, 40), (1000, 40), (1, 1000), (10, 100), (90_000, 40)]
+)
+def test_frames_without_times_follow_one_another(
+    unit: int | None, length: int, tmp_path: Path
+) -> None:
+    """Muxers such as Matroska's leave out buffers that have none, and write an empty file."""
+    frames = [sb.context("cpu").allocate_frame("GRAY8", 64, 48) for _ in range(4)]
+    for frame in frames:
+        frame.meta.time_base = None if unit is None else Fraction(1, unit)
+    frames[2].metadata["duration"] = Fraction(2)
+    made = tmp_path / "made.mkv"
+    with el.Pipeline(frames, sink(f"matroskamux ! filesink location={made}")).start() as out:
+        assert [frame.meta.pts for frame in out] == [None] * 4
+    with el.Pipeline(source(f"filesrc location={made} ! matroskademux")).start() as out:
+        times = [(frame.meta.pts or 0) // 1_000_000 for frame in out]
+    assert times == [0, length, 2 * length, 2 * length + 2000]
+
+
+def test_an_appsrc_that_stamps_frames_does(tmp_path: Path) -> None:
+    frames = [sb.context("cpu").allocate_frame("GRAY8", 64, 48) for _ in range(4)]
+    made = tmp_path / "made"
+    stamped = sink(f"appsrc do-timestamp=true is-live=true ! filesink location={made}")
+    el.Pipeline(frames, stamped).run()
+    assert made.stat().st_size == 4 * 64 * 48
 
 
 def test_a_program_that_had_an_appsink_of_its_own_before() -> None:

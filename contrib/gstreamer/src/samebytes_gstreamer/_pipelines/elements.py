@@ -21,6 +21,8 @@ __all__ = ["SinkElement", "SourceElement"]
 
 _USUAL = Fraction(1, 25)
 """Seconds of a frame that says neither its duration nor a rate."""
+_AS_LONG_AS_A_FRAME = Fraction(1, 240)
+"""Seconds from which a unit of time may be the length of a frame; clocks count in shorter ones."""
 _SOON = 0.05
 """Seconds in which a streaming thread that does not refer to its frames has released one."""
 
@@ -141,6 +143,8 @@ class SinkElement(el.Sink):
 
         el.Pipeline(..., el.create("gstreamer.sink", "videoconvert ! autovideosink"))
 
+    Pictures without a time get the end of the one before, unless the appsrc has do-timestamp.
+
     When the element is closed, the stream is ended, and what was written is worked on, for at most
     `timeout` seconds.
     """
@@ -162,13 +166,17 @@ class SinkElement(el.Sink):
     ] = "finish"
 
     _sink: GStreamerSink | None = None
+    _timeline = el.Timeline()
+    _stamps = False
 
     def open(self, context: Context | None) -> None:
         """Make the pipeline; it plays with the first frame."""
+        self._timeline = el.Timeline()
         self._sink = GStreamerSink(
             self.pipeline, name=self.appsrc or None, caps=self.caps or None,
             timeout=self.timeout, max_buffers=self.max_buffers,
         )  # fmt: skip
+        self._stamps = self._sink.stamps
 
     def write(self, frame: Any) -> None:
         """Hand a frame to the pipeline.
@@ -178,9 +186,22 @@ class SinkElement(el.Sink):
             PipelineTimeoutError: there was no room in time.
             ClosedError: an element ended the stream, or interrupt() was called.
         """
-        if self._sink is None:
+        sink = self._sink
+        if sink is None:
             raise ClosedError(f"{self.name!r} is not open")
-        self._sink.write(frame)
+        meta = frame.meta
+        if self._stamps or not isinstance(meta.info, ImageInfo):
+            sink.write(frame)
+            return
+        kept = pts, unit = meta.pts, meta.time_base
+        usual = unit if unit and unit >= _AS_LONG_AS_A_FRAME else _USUAL
+        placed = self._timeline.place(pts, unit, duration_of(meta.metadata) or usual)
+        if pts is None:  # muxers leave out buffers without a time, or fail
+            meta.pts, meta.time_base = placed
+        try:
+            sink.write(frame)
+        finally:
+            meta.pts, meta.time_base = kept
 
     def interrupt(self) -> None:
         """End a write that waits for room."""

@@ -109,6 +109,16 @@ class GStreamerSink:
         self._pipeline.check_open()
         return self._pipeline.native
 
+    @property
+    def stamps(self) -> bool:
+        """True if the appsrc gives buffers the time at which they come (do-timestamp).
+
+        Raises:
+            ClosedError: the sink was closed.
+        """
+        self._pipeline.check_open()
+        return bool(self._source.get_property("do-timestamp"))
+
     def write(self, frame: Frame, timeout: float | None = None) -> None:
         """Hand a frame to the pipeline, which holds it until it is done with it.
 
