@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,24 @@ import samebytes as sb
 import samebytes.elements as el
 import samebytes_ray as sbr
 from samebytes.errors import NegotiationError, UnsupportedObjectError
+from samebytes_ray._frames import described, frame_of
 
 GRAY = el.Image("GRAY8", memory="cpu")
+
+
+def test_tensors_in_containers_of_the_metadata_go_along() -> None:
+    frame = sb.frame(np.zeros((8, 8), np.uint8), format="GRAY8")
+    row = sb.tensor(np.arange(3))
+    held: list[Any] = [OrderedDict(row=row)]
+    held.append(held)
+    frame.metadata["held"] = held
+    frame.regions.append(sb.Region(0, 0, 1, 1, metadata={"row": row}))
+    got = frame_of(list(frame.planes), described(frame, "some"))
+    found = got.metadata["held"]
+    assert found[1] is found
+    for tensor in (found[0]["row"], got.regions[0].metadata["row"]):
+        assert tensor.native.tolist() == [0, 1, 2]
+    assert held[0]["row"] is frame.regions[0].metadata["row"] is row
 
 
 @el.source(gives=el.Image("GRAY8", memory="cpu", width=8, height=8))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import ray.cloudpickle
@@ -51,9 +50,8 @@ def described(frame: sb.Frame, element: str) -> bytes:
         ElementError: something in the metadata cannot be pickled.
     """
     meta = frame.meta
-    regions = [replace(region, metadata=_own(region.metadata)) for region in meta.regions]
-    known = sb.FrameMeta(meta.info, meta.pts, meta.time_base, _own(meta.metadata), regions)
-    # A frame without planes: the core knows how typed entries are pickled.
+    known = sb.FrameMeta(meta.info, meta.pts, meta.time_base, meta.metadata, meta.regions)
+    # A frame without planes: the core knows how entries are pickled, and the tensors in them.
     bare = sb.Frame.borrowed((), _CPU, known, planes=())
     try:
         return bytes(ray.cloudpickle.dumps(sb.copied(bare)))
@@ -86,14 +84,3 @@ def _readonly(plane: Any) -> CpuTensor:
     array.flags.writeable = False
     lazy = plane.info if plane.dtype.numpy is None else None
     return CpuTensor.borrowed(array, _CPU, readonly=True, info=lazy)
-
-
-def _own(value: Any) -> Any:
-    """Metadata whose tensors and frames may be copied into a pickle."""
-    if isinstance(value, sb.Tensor | sb.Frame):
-        return sb.copied(value)
-    if type(value) is dict:
-        return {key: _own(one) for key, one in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_own(one) for one in value)
-    return value
