@@ -17,7 +17,7 @@ import pytest
 
 import samebytes as sb
 import samebytes.elements as el
-from samebytes.errors import ElementError
+from samebytes.errors import ElementError, NegotiationError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
 
 CLASSES: dict[int, Any] = vars(av.error)["classes"]
@@ -78,6 +78,18 @@ def test_an_option_that_nvenc_does_not_know_is_another_error(
     assert "NVENC is not here" in said(CLASSES[errno.EPERM](errno.EPERM, "", opening))
     other = said(CLASSES[errno.EPERM](errno.EPERM, "", 'avcodec_open2("libx264", {})'))
     assert "NVENC" not in other
+
+
+def test_a_name_that_no_encoder_has(clip: Any, tmp_path: Path) -> None:
+    sink = FFmpegSink(tmp_path / "made.mp4", codec="h265")
+    with pytest.raises(NegotiationError, match=r"no encoder 'h265': take one of .* 'hevc' for"):
+        el.Pipeline(FFmpegSource(clip), sink).run()
+
+
+def test_a_wrong_option_of_a_container_is_named(clip: Any, tmp_path: Path) -> None:
+    sink = FFmpegSink(tmp_path / "made.mp4", container_options={"movflags": "nonsense"})
+    with pytest.raises(ElementError, match="perhaps an option of container_options= is wrong"):
+        el.Pipeline(FFmpegSource(clip), sink).run()
 
 
 @contextmanager

@@ -101,7 +101,8 @@ def why_not(codec: str, pixel_format: str, image: ImageInfo) -> str | None:
     try:
         found = av.codec.Codec(codec, "w")
     except av.codec.codec.UnknownCodecError:
-        return f"this FFmpeg has no encoder {codec!r}"
+        others = ": take one of av.codec.codecs_available, such as 'hevc' for H.265"
+        return f"this FFmpeg has no encoder {codec!r}{'' if codec in _CHOICES else others}"
     known = [one.name for one in found.video_formats or ()]
     if known and name_for(codec, pixel_format) not in known:
         return f"{codec} takes {', '.join(known)}, not {pixel_format}"

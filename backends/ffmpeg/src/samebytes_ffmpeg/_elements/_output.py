@@ -227,7 +227,8 @@ class Output:
                 if not is_about_the_codec(error):
                     raise
                 said = advice(self._container, self._url, self._codec, self._format)
-                raise ValueError(f"{in_words(error)}; perhaps {said}") from error
+                wrong = "an option of container_options= is wrong, or " if self._options else ""
+                raise ValueError(f"{in_words(error)}; perhaps {wrong}{said}") from error
             self._headed = True  # from here on PyAV ends the connection when it is closed
         try:
             self._container.mux(packets)
