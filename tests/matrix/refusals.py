@@ -83,8 +83,9 @@ REFUSALS = (
         for target in ("cpu", "opencv", "openvino", "sycl")
     ),
     Refusal("ffmpeg:VAAPI", "ffmpeg:VAAPI"),
-    Refusal("*", "ffmpeg:VAAPI", ("edge ffmpeg -> ffmpeg:VAAPI", *_COPY_READS)),
     # VA-API has no packed format of 24 bits.
+    Refusal("*", "ffmpeg:VAAPI", ("does not support frames of BGR",), ("BGR",)),
+    Refusal("*", "ffmpeg:VAAPI", ("edge ffmpeg -> ffmpeg:VAAPI", *_COPY_READS)),
     *(Refusal(source, "vaapi", (), ("NV12*", "I420", "GRAY8")) for source in _DESCRIBED),
     Refusal("*", "vaapi", ("needs a copy", _NO_FORMAT, *_COPY_READS)),
     *(Refusal(source, "ffmpeg:DRM") for source in _DESCRIBED),
