@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The objects that a detector found in the model's image, and the frame's regions made of them."""
+"""The objects that a detector found in the model's image, and the frame's regions for them."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(slots=True)
 class Found:
-    """One row for each object.
+    """The objects found: every array has one row for each.
 
     Attributes:
-        boxes: float32 [n, 4]: left, top, right and bottom in parts of the model's image.
+        boxes: float32 [n, 4]: left, top, right and bottom as fractions of the model's image.
         scores: float32 [n].
         labels: int [n], the numbers of the classes.
-        points: float32 [n, points, 2 or 3]: x and y in parts of the model's image, and how sure
-            the model is of each; None where it finds none.
+        points: float32 [n, points, 2 or 3]: x and y as fractions of the model's image, and the
+            confidence of each point; None if the model finds no points.
         masks: float32 [n, rows, columns] over all of the model's image, above 0 where the object
-            is; None where there are none.
-        turned: float32 [n, 3, 2]: of a rectangle that is turned its middle, that of its right side
-            and that of its lower side, in parts of the model's image; None where none are.
+            is; None if the model gives no masks.
+        turned: float32 [n, 3, 2], for models of turned rectangles: the middle of each, the middle
+            of its right side and that of its lower side, as fractions of the model's image; None
+            for other models.
     """
 
     boxes: Array
@@ -59,7 +60,7 @@ class Found:
     turned: Array | None = None
 
     def __getitem__(self, which: Any) -> Found:
-        """Some of them."""
+        """The objects of the chosen rows."""
         points = None if self.points is None else self.points[which]
         masks = None if self.masks is None else self.masks[which]
         turned = None if self.turned is None else self.turned[which]
@@ -71,17 +72,17 @@ class Found:
 
 
 def corners(centres: Array) -> Array:
-    """Left, top, right, bottom of boxes [n, 4] that are centre x, centre y, width, height."""
+    """Left, top, right, bottom of boxes [n, 4] given as centre x, centre y, width, height."""
     half = centres[:, 2:] / 2
     return np.concatenate([centres[:, :2] - half, centres[:, :2] + half], 1)
 
 
 def sides_of(boxes: Array, angles: Array) -> Array:
-    """Middle, middle of the right side and middle of the lower side, [n, 3, 2].
+    """The middles of rectangles, of their right sides and of their lower sides, [n, 3, 2].
 
     Args:
         boxes: centre and size, [n, 4], in pixels.
-        angles: by how much each is turned clockwise, in radians.
+        angles: the angle by which each is turned clockwise, in radians.
     """
     middle, half = boxes[:, :2], boxes[:, 2:] / 2
     cosine, sine = np.cos(angles), np.sin(angles)
@@ -102,9 +103,9 @@ def turned_suppressed(
 ) -> Array:
     """The numbers of the boxes that stay, the best first.
 
-    As Ultralytics has it: each box is taken for a normal distribution, and the overlap of two is
-    one less their Hellinger distance (Llerena and others, arXiv 2106.06072). A box goes when it
-    overlaps a better one of its kind, whether or not that one stays.
+    As in Ultralytics, each box stands for a normal distribution, and the overlap of two is one
+    minus their Hellinger distance (Llerena and others, arXiv 2106.06072). A box is left out if it
+    overlaps a better one of its kind, even if that one is left out too.
     """
     order = np.argsort(-scores, kind="stable")
     if not len(order):
@@ -139,9 +140,9 @@ def suppressed(
     Args:
         boxes: float32 [n, 4]: left, top, right, bottom.
         scores: float32 [classes, n]. Boxes of one class suppress each other.
-        iou: the overlap from which the weaker of two boxes is left out.
+        iou: the overlap above which the weaker of two boxes is left out.
         least: the score that a box must exceed.
-        most: the number of boxes of a class that stay at most.
+        most: the most boxes of one class that stay.
 
     Returns:
         The numbers of boxes and of their classes, the best score first.
@@ -149,7 +150,7 @@ def suppressed(
     if not scores.size:
         none = np.zeros(0, np.int64)
         return none, none
-    with _lock:  # one request, whose memory is read below
+    with _lock:  # all calls share one request, whose memory is read below
         request = _request()
         request.infer([
             np.ascontiguousarray(boxes[None], np.float32),
@@ -190,16 +191,16 @@ _PERSON = (
     "nose", "eye_l", "eye_r", "ear_l", "ear_r", "shoulder_l", "shoulder_r", "elbow_l", "elbow_r",
     "wrist_l", "wrist_r", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r",
 )  # fmt: skip
-"""The points of a person, as COCO has them: those of every model with 17."""
+"""The points of a person in COCO; every model with 17 points is taken to have these."""
 
 
 def regions_of_found(
     found: Found, frame: Frame[Any], transform: AffineTransform, labels: Sequence[str], seen: Box
 ) -> list[Region]:
-    """Regions, the best first; what lies outside of what the model saw is cut off.
+    """Regions, the best first, cut to the part of the frame that the model saw.
 
-    An object of which less than half a pixel is left has no region, such as those that detectors
-    find in the padding of a letterbox.
+    An object gets no region if less than half a pixel of it is left, such as one that a detector
+    finds in the padding of a letterbox.
 
     Args:
         transform: from the model's image to the frame.
@@ -219,7 +220,7 @@ def regions_of_found(
     last = first + seen[2:]
     low, high = (np.clip(end * size, first, last) for end in (ends.min(0), ends.max(0)))
     regions = []
-    outside = (np.round(low) >= np.round(high)).any(1)  # not where a model gave no numbers
+    outside = (np.round(low) >= np.round(high)).any(1)  # False for NaN
     for number in np.flatnonzero(~outside).tolist():
         (left, top), (right, bottom) = low[number].tolist(), high[number].tolist()
         x, y = round(left), round(top)
@@ -247,7 +248,7 @@ def regions_of_found(
 
 
 def _oriented(sides: Array) -> tuple[float, float, float, float, float]:
-    """x, y, width and height before it is turned, and by how much, in radians clockwise."""
+    """x, y, width and height before the turn, and the angle in radians clockwise."""
     middle, right, lower = sides.tolist()
     width, height = 2 * math.dist(middle, right), 2 * math.dist(middle, lower)
     angle = math.atan2(right[1] - middle[1], right[0] - middle[0])
@@ -261,7 +262,7 @@ def _mapped(points: Array, transform: AffineTransform) -> Array:
 
 
 def _mask(whole: Array, region: Region, frame: Frame[Any], transform: AffineTransform) -> Array:
-    """1 for each pixel of a region that shows the object, else 0: between four of the mask."""
+    """1 for each pixel of a region that shows the object, else 0, interpolated bilinearly."""
     across, down = np.meshgrid(
         (region.x + 0.5 + np.arange(region.width)) / frame.width,
         (region.y + 0.5 + np.arange(region.height)) / frame.height,

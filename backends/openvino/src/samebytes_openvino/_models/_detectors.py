@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of detectors, YOLO's and others', and of classifiers.
+"""Reading the outputs of detectors, of YOLO and other families, and of classifiers.
 
-YOLO's are boxes with a score for each class, and what some say besides of each box. Of all but the
-last, boxes are in pixels of the model's image.
+YOLO's outputs are boxes with a score for each class, and in some models with more facts about each
+box. In all forms but the last, boxes are in pixels of the model's image.
 
     "yolo"          [1, 4 + classes + more, n]   centre, size; v8, 11, v5u, and 26 as exported
     "yolo-end2end"  [1, n, 6 + more]             corners, score, class; suppression is in the model
     "yolov5"        [1, n, 5 + classes]          centre, size, score of the box, scores of classes
     "yolox"         [1, n, 5 + classes]          the same in units of a grid, sizes as logarithms
 
-"More" are the coordinates of key points, or factors of the masks in a second output, or, with
-"-obb" behind the name, the angle of a turned box, whose centre and size are given by all of these.
+"more" stands for the coordinates of key points, or for factors of the masks in a second output. In
+families with "-obb" it is the angle of a turned box, which each then gives by centre and size.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
 
 
 _MOST = 300
-"""Boxes of a picture, as Ultralytics has it."""
+"""Most boxes of a picture, as in Ultralytics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Limits:
     Attributes:
         confidence: the score that a box must exceed.
         iou: the overlap from which the weaker box of a class is left out.
-        agnostic: whether boxes of other classes count for that as well.
+        agnostic: True if boxes of other classes also count for that.
     """
 
     confidence: float
@@ -57,15 +57,15 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Yolo:
-    """Reads the outputs of one model.
+    """Reads the outputs of a YOLO model.
 
     Attributes:
-        family: see above.
+        family: one of the names above, without "-obb".
         size: (width, height) of the model's image.
-        classes: how many there are.
-        points: (number, 2 or 3) of key points; None where there are none.
-        strides: of YOLOX's grids.
-        turned: whether boxes are turned.
+        classes: the number of classes.
+        points: (number of key points, 2 or 3 values each), or None for a model without them.
+        strides: the strides of YOLOX's grids.
+        turned: True if the boxes are turned.
     """
 
     family: str
@@ -113,7 +113,7 @@ class Yolo:
         likely = np.flatnonzero(best > self.limits.confidence)
         scores, best, rest = scores[likely], best[likely], rest[likely]
         places = self._on_grid(rows, likely) if self.family == "yolox" else rows[likely, :4]
-        # A box has one class, its best; suppression looks at each class by itself.
+        # A box has one class, its best. Suppression compares boxes of one class only.
         labels = scores.argmax(1)
         kinds = np.zeros_like(labels) if self.limits.agnostic else labels
         if self.turned:
@@ -138,7 +138,7 @@ class Yolo:
 
 
 def grid(size: tuple[int, int], strides: Sequence[int]) -> tuple[Array, Array]:
-    """Column and row of each cell of the grids, one after another, and the pixels of a cell."""
+    """The column and row of each cell of all grids in turn, and the size of each cell in pixels."""
     cells, steps = [], []
     for stride in strides:
         columns, rows = (-(-length // stride) for length in size)
@@ -152,8 +152,8 @@ def grid(size: tuple[int, int], strides: Sequence[int]) -> tuple[Array, Array]:
 class DetectionOutput:
     """An SSD with OpenVINO's or Caffe's DetectionOutput at its end: [1, 1, n, 7].
 
-    Each row is the number of the image, class, score, and the corners in parts of the image. A
-    number below 0 ends the list.
+    Each row holds the number of the image, the class, the score, and the corners as fractions of
+    the image. A negative image number ends the list.
     """
 
     limits: Limits
@@ -169,10 +169,13 @@ class DetectionOutput:
 
 @dataclass(frozen=True, slots=True)
 class RtDetr:
-    """RT-DETR of Ultralytics: centre and size in parts of the image.
+    """RT-DETR of Ultralytics: centre and size as fractions of the image.
 
-    [1, n, 6] with score and class, or, of older exporters, [1, n, 4 + classes] with the scores of
-    all classes.
+    The output is [1, n, 6] with score and class, or, from older exporters, [1, n, 4 + classes] with
+    the scores of all classes.
+
+    Attributes:
+        chosen: True for rows with score and class.
     """
 
     limits: Limits
@@ -194,11 +197,12 @@ class RtDetr:
 class PicoDet:
     """PicoDet of PaddleDetection without its own post-processing.
 
-    For each stride an output [1, cells, classes] of scores and one [1, cells, 4 * (n + 1)] of
-    distances from the middle of the cell to the sides: how likely each is 0 to n cells.
+    For each stride there is an output [1, cells, classes] of scores, and one
+    [1, cells, 4 * (n + 1)] of distances from the middle of the cell to the four sides: for each
+    side the likelihoods of 0 to n cells.
 
     Attributes:
-        pairs: for each stride the numbers of these two outputs.
+        pairs: each stride with the numbers of these two outputs.
     """
 
     limits: Limits
@@ -213,7 +217,7 @@ class PicoDet:
             likely = np.flatnonzero(each.max(1) > self.limits.confidence)
             cells, _ = grid(self.size, (stride,))
             middle = (cells[likely] + 0.5) * stride
-            # As the paper on generalised focal loss has it: the mean of a distribution.
+            # A distance is the mean of its distribution (the paper on generalised focal loss).
             parts = sides[likely].reshape(len(likely), 4, sides.shape[1] // 4)
             parts = np.exp(parts - parts.max(2, keepdims=True))
             parts /= parts.sum(2, keepdims=True)
@@ -228,10 +232,10 @@ class PicoDet:
 
 @dataclass(frozen=True, slots=True)
 class CenterFace:
-    """CenterFace: for each cell of 4 pixels how likely a face has its middle there.
+    """CenterFace: for each cell of 4 pixels, the likelihood that a face has its middle there.
 
-    The outputs are that, the logarithms of height and width, where in the cell the middle is, and
-    five points in parts of the box, y before x.
+    The four outputs are that likelihood, the logarithms of height and width, the position of the
+    middle in the cell, and five points as fractions of the box, y before x.
 
     Attributes:
         order: the numbers of these four outputs.
@@ -265,7 +269,7 @@ class Scores:
     """A classifier: [1, classes].
 
     Attributes:
-        softmax: its numbers become probabilities by it.
+        softmax: True if softmax has still to turn its numbers into probabilities.
     """
 
     softmax: bool
@@ -280,17 +284,17 @@ class Scores:
         return made
 
 
-# (pixels of a cell, anchors in its middle) of each grid, for nearby and for distant faces.
+# (pixels of a cell, anchors in its middle) of each grid; models for nearby and for distant faces.
 _GRIDS = (((8, 2), (16, 6)), ((16, 2), (32, 6)), ((4, 1),))
 _EDGE = 80.0
-"""Beyond it the exponential of a float32 overflows, and the score is 0 or 1."""
+"""Beyond it, the exponential of a float32 overflows; the score is 0 or 1 there anyway."""
 
 
 def anchors_of(shapes: Sequence[tuple[int, ...]], size: tuple[int, int]) -> Array | None:
-    """The middles of the anchors in parts of the image, [n, 2]; None for other models.
+    """The middles of BlazeFace's anchors as fractions of the image, [n, 2]; None for other models.
 
     Args:
-        shapes: of the outputs.
+        shapes: the shapes of the outputs.
         size: (width, height) of the model's image.
     """
     if sorted(shape[2:] for shape in shapes if len(shape) == 3) != [(1,), (16,)]:
@@ -311,13 +315,13 @@ def anchors_of(shapes: Sequence[tuple[int, ...]], size: tuple[int, int]) -> Arra
 
 @dataclass(frozen=True, slots=True)
 class BlazeFace:
-    """Two outputs: [1, n, 16] of middle, size and six points, in pixels, and [1, n, 1] of scores.
+    """BlazeFace: [1, n, 16] of middle, size and six points in pixels, and [1, n, 1] of scores.
 
-    Middle and points are counted from the anchor.
+    The middle and the points are relative to the anchor.
 
     Attributes:
-        limits: `iou` is the overlap from which boxes become one, the mean by their scores.
-        anchors: see `anchors_of`.
+        limits: boxes that overlap by more than its `iou` are merged: see `_merged`.
+        anchors: as `anchors_of` gives them.
     """
 
     limits: Limits
@@ -339,7 +343,7 @@ class BlazeFace:
 
 
 def _merged(rows: Array, scores: Array, iou: float) -> tuple[Array, Array]:
-    """Each best box with those that overlap it: their mean, weighed by their scores."""
+    """Merge each best box with those that overlap it into their mean, weighted by the scores."""
     left = np.argsort(-scores, kind="stable")
     made, best = [], []
     while len(left):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts that a model file states, and its family, by these and by the shapes of its outputs.
+"""The facts in a model file, and the model's family, by these and by the shapes of its outputs.
 
-Three places of facts are known: `rt_info` of the model under "model_info" (Model API, Geti,
+Facts are read in three places: `rt_info` of the model under "model_info" (Model API, Geti,
 Ultralytics), the properties of an ONNX file (rt_info under "framework"), and the file
-`metadata.yaml` beside the model (Ultralytics). Each has its own word for the same fact; here they
-get one name.
+`metadata.yaml` beside the model (Ultralytics). Each has its own word for the same fact, and here
+the fact has one name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Card:
         facts: values by name: "task", "head", "labels", "end2end", "nms", "kpt_shape", "size",
             "author", "description" (Ultralytics' words); "model_type", "fit", "pad", "mean",
             "scale", "color", "confidence", "iou" (Model API's).
-        places: where each was read.
+        places: where each was read, by the same names.
     """
 
     facts: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ def card_of(model: Any, path: Path | None) -> Card:
 
     Args:
         model: an openvino.Model.
-        path: the path of its file, where it has one.
+        path: the path of its file, if it has one.
     """
     card = Card()
     if path is not None and (beside := path.parent / _BESIDE).is_file():
@@ -85,7 +85,7 @@ def _rt_info(model: Any, group: str) -> dict[str, Any]:
 
 
 def _ultralytics(card: Card, said: dict[str, Any], place: str) -> None:
-    """The words of Ultralytics, whose values are texts in an ONNX file."""
+    """Note facts in the words of Ultralytics; in an ONNX file all values are texts."""
     words: dict[str, tuple[str, Callable[[Any], Any]]] = {
         "task": ("task", str),
         "author": ("author", str),
@@ -102,7 +102,7 @@ def _ultralytics(card: Card, said: dict[str, Any], place: str) -> None:
 
 
 def _nested(said: dict[str, Any]) -> dict[str, Any]:
-    """`nms` is one of the arguments that the model was exported with."""
+    """`nms`, which is one of the arguments that the model was exported with."""
     arguments = said.get("args")
     if isinstance(arguments, str):
         arguments = _literal(arguments)
@@ -110,7 +110,7 @@ def _nested(said: dict[str, Any]) -> dict[str, Any]:
 
 
 def _model_info(card: Card, said: dict[str, Any]) -> None:
-    """The words of Model API, all of whose values are texts."""
+    """Note facts in the words of Model API, whose values are all texts."""
     fits = {
         "standard": "stretch",
         "fit_to_window": "letterbox top-left",
@@ -128,7 +128,7 @@ def _model_info(card: Card, said: dict[str, Any]) -> None:
         "confidence_threshold": ("confidence", float),
         "iou_threshold": ("iou", float),
     }
-    if _truth(said.get("embedded_processing")):  # inside the model already
+    if _truth(said.get("embedded_processing")):  # the model does it itself
         said = {k: v for k, v in said.items() if k not in _EMBEDDED}
     _note(card, said, words, "rt_info model_info.{}")
 
@@ -146,7 +146,7 @@ def _note(
         try:
             card.put(name, read(value), place.format(word))
         except (KeyError, TypeError, ValueError, SyntaxError):
-            continue  # in words that are not known: whoever needs the fact asks for it by argument
+            continue  # a value of unknown form: where the fact is needed, an argument can give it
 
 
 def _truth(value: Any) -> bool:
@@ -183,11 +183,10 @@ _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 def flat_yaml(text: str) -> dict[str, Any]:
     """The top-level entries of a YAML document: values, lists of values, and tables of values.
 
-    That is all that exporters write, and not worth a dependency. Lines of another form are passed
-    over.
+    Exporters write nothing else, so a YAML library is not needed. Lines of other forms are skipped.
 
     Args:
-        text: of the document.
+        text: the text of the document.
 
     Returns:
         Numbers, texts, True, False and None by key; lists of them, and dicts of one level.
@@ -236,11 +235,11 @@ Family = Literal[
 FAMILIES: tuple[str, ...] = get_args(Family)
 _STRIDES = (8, 16, 32, 64)
 Shape = tuple[int, ...]
-"""Of an output; -1 where it is open."""
+"""The shape of an output, with -1 for a dynamic dimension."""
 
 
 def shapes_of(model: Any) -> list[Shape]:
-    """The shapes of a model's outputs; an empty one where not even the rank is known."""
+    """The shapes of a model's outputs; () for an output of unknown rank."""
     return [
         tuple(int(d.get_length()) if d.is_static else -1 for d in port.partial_shape)
         if port.partial_shape.rank.is_static
@@ -252,15 +251,14 @@ def shapes_of(model: Any) -> list[Shape]:
 def family_of(
     card: Card, model: Any, shapes: Sequence[Shape], size: tuple[int, int]
 ) -> tuple[str, str]:
-    """The family, and by what it was recognised; ("none", "") if it was not.
+    """The family and what shows it; ("none", "") if nothing does.
 
     Args:
-        shapes: of the outputs, for one frame of that size.
+        shapes: the shapes of the outputs, for one frame of that size.
         size: (width, height) of the model's image.
 
     Raises:
-        LayoutError: two families fit, and nothing says which of them it is; or it is of one whose
-            outputs are not read.
+        LayoutError: several families fit, or none; or it does a task whose outputs are not read.
     """
     if any(node.get_type_name() == "DetectionOutput" for node in model.get_ops()):
         return "ssd", "its operation DetectionOutput"
@@ -320,7 +318,7 @@ def _ultralytics_family(
     }
     if card.get("end2end") or card.get("nms"):
         return "yolo-end2end"
-    if card.get("end2end") is False:  # exporters that know the word
+    if card.get("end2end") is False:  # only from exporters that write this fact
         fits["yolo-end2end"] = False
     found = [name for name, fit in fits.items() if fit]
     if found == ["yolov5"]:
@@ -335,7 +333,7 @@ def _ultralytics_family(
 
 
 def _by_cells(rows: int, size: tuple[int, int]) -> list[str]:
-    """YOLOv5 has three boxes for each cell of its grids, YOLOX one."""
+    """YOLOv5 or YOLOX, by rows: the first has three boxes for each cell of its grids, YOLOX one."""
     cells = len(grid(size, _STRIDES[:3])[0])
     return {3 * cells: ["yolov5"], cells: ["yolox"]}.get(rows, ["yolov5", "yolox"])
 
@@ -351,7 +349,7 @@ def pairs_of(shapes: Sequence[Shape], size: tuple[int, int]) -> tuple[tuple[int,
     if len(by_stride) < 3 or any(len(two) != 2 for two in by_stride.values()):
         return ()
     widths = [[shapes[number][2] for number in two] for two in by_stride.values()]
-    # Outputs come by their kind: all of scores, then all of distributions, or two by two.
+    # For each stride the scores come first, whether outputs are ordered by kind or by stride.
     if any(width != widths[0] for width in widths) or widths[0][1] % 4 or widths[0][1] < 8:
         return ()
     return tuple((stride, two[0], two[1]) for stride, two in sorted(by_stride.items()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading: how a model wants pictures and what its outputs mean, by its file and by arguments."""
+"""Reading: the pictures that a model takes and what its outputs mean, by its file and arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ._families import Card, card_of, family_of, pairs_of, shapes_of
 __all__ = ["Reading", "read_model_file"]
 
 _PADDLE = {"mean": (123.675, 116.28, 103.53), "scale": (58.395, 57.12, 57.375)}
-# What models of a family take unless something else is stated.
+# The settings of a family's models, unless their file or the user states others.
 _HABITS: dict[str, dict[str, Any]] = {
     "yolo": {"color": "RGB", "scale": 255.0, "fit": "letterbox", "pad": 114.0, "iou": 0.7},
     "yolox": {"fit": "letterbox top-left", "pad": 114.0, "confidence": 0.3, "iou": 0.65},
@@ -44,7 +44,7 @@ _HABITS: dict[str, dict[str, Any]] = {
         "confidence": 0.5, "iou": 0.3, "labels": ("face",),
     },
     "ssd": {"confidence": 0.5},
-    "classification": {"color": "RGB", "scale": 255.0, "fit": "crop"},
+    "classification": {"color": "RGB", "scale": 255.0, "fit": "crop", "confidence": 0.0},
 }  # fmt: skip
 _HABITS |= dict.fromkeys(
     ("yolo-end2end", "yolo-obb", "yolo-obb-end2end", "yolov5"), _HABITS["yolo"]
@@ -63,10 +63,10 @@ class Reading:
         family: "none" where the outputs are not read.
         settings: "color", "mean", "scale", "fit", "align", "pad", "size" for `image_model`;
             "labels", "confidence", "iou".
-        lines: each setting in words, with its place.
-        places: by setting, where it was read; "" for what nothing says.
-        classes: the number of classes that the outputs have scores for; None where each row has the
-            number of its class instead, of which nothing says how far they go.
+        lines: each setting in words, with the place where it was read.
+        places: by setting, where it was read; "" if nothing states it.
+        classes: the number of classes that the outputs have scores for; None if each row holds the
+            number of its class instead, since the largest such number is unknown.
     """
 
     family: str
@@ -82,10 +82,10 @@ class Reading:
         return {name: self.settings[name] for name in _INPUT}
 
     def add_to(self, frame: Frame[Any], outputs: Sequence[Any], transform: AffineTransform) -> None:
-        """Add what a model found to a frame.
+        """Add to a frame what the model found in it.
 
         Args:
-            outputs: of the model, as tensors that the CPU reads.
+            outputs: the outputs of the model, as tensors that the CPU can read.
             transform: from the model's image to the frame.
         """
         found = self._decoded(outputs)
@@ -105,12 +105,12 @@ class Reading:
         transform: AffineTransform,
         attribute: str,
     ) -> list[Region]:
-        """Add what a model found in a region to that; returns the regions in it.
+        """Add to a region what the model found in it; return the regions found.
 
         Args:
             box: the part of the frame that the model saw.
-            outputs, transform: as of `add_to`.
-            attribute: what a classification is about.
+            outputs, transform: as for `add_to`.
+            attribute: the attribute that a classification gives, such as "color".
         """
         found = self._decoded(outputs)
         if isinstance(found, Found):
@@ -137,13 +137,13 @@ def _floats(tensor: Any) -> Array:
 def read_model_file(
     model: Any, path: Path | None, given: Mapping[str, Any], size: tuple[int, int] | None
 ) -> Reading | None:
-    """The reading of a model; None where that depends on its size, which is not known.
+    """The reading of a model; None if that depends on the size of its image, which is unknown.
 
     Args:
         model: an openvino.Model of one image input. It is not changed.
-        path: the path of its file, where it has one.
-        given: what the user states; it takes precedence over what the model states.
-        size: (width, height) of its image in pixels if neither states it, or None.
+        path: the path of its file, if it has one.
+        given: the user's settings, which take precedence over those in the file.
+        size: (width, height) of its image in pixels if neither states one, or None.
 
     Raises:
         LayoutError: its family is not clear, or its outputs do not fit the family.
@@ -158,7 +158,7 @@ def read_model_file(
     if family is None:
         family, place = family_of(card, model, shapes, sure)
     reading = Reading(family, {}, [f"family: {family} ({place or _UNKNOWN})"])
-    if str(model.inputs[0].element_type.type_name) == "u8":  # what it does with bytes is inside it
+    if str(model.inputs[0].element_type.type_name) == "u8":  # it converts the bytes itself
         said = {"mean": (), "scale": (), **said}
     _settle(reading, card, said, sure)
     if family != "none":
@@ -170,11 +170,9 @@ def _settle(reading: Reading, card: Card, said: Mapping[str, Any], size: tuple[i
     habits = _HABITS.get(reading.family, {})
     if reading.family == "classification" and not any(n in card.facts for n in _ULTRALYTICS):
         habits = {"confidence": 0.0}
-    if reading.family == "classification":
-        habits = {**habits, "confidence": 0.0}
     known = dict(card.facts)
     if reading.family in ("rtdetr", "classification"):
-        known.pop("fit", None)  # Ultralytics writes that of YOLO's detectors
+        known.pop("fit", None)  # Ultralytics writes the fit of YOLO's detectors for these, too
     if reading.family == "none":
         known = {}
     for name in ("color", "mean", "scale", "fit", "pad", "confidence", "iou", "labels"):

@@ -4,9 +4,9 @@
 The keys are those of openvino/runtime/intel_npu/remote_properties.hpp; the maps are those that
 the wrapper class of openvino/runtime/intel_npu/level_zero/level_zero.hpp builds.
 
-Memory is checked before it goes to the plugin: Intel's Linux driver imports a DMA-BUF whatever its
-size is, so that an inference would write beyond its end. Other mistakes are refused late, with
-messages that do not name the property.
+Memory is checked before the plugin gets it: Intel's Linux driver imports a DMA-BUF of any size, so
+an inference could write beyond its end. The plugin notices other mistakes late, and its messages do
+not name the property.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _KEYS = ("MEM_TYPE", "MEM_HANDLE", "TENSOR_TYPE", "FILE_DESCRIPTOR")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A tensor that was asked for.
+    """The request for a tensor, as `ask` reads it from the arguments.
 
     Attributes:
-        mem_type: where the memory is from.
-        shared: the descriptor, handle, pointer, buffer or file; None for memory of the plugin's.
+        mem_type: where the memory comes from.
+        shared: the descriptor, handle, pointer, buffer or file; None if the plugin allocates.
         tensor_type: what the tensor is for.
     """
 
@@ -103,7 +103,7 @@ def ask(shared: Any, mem_type: MemType | str | None, tensor_type: TensorType | s
 def as_properties(
     mem_type: MemType, tensor_type: TensorType, handle: int | None = None
 ) -> dict[str, str]:
-    """The map for OpenVINO."""
+    """The properties as OpenVINO takes them."""
     made = {"MEM_TYPE": mem_type.name, "TENSOR_TYPE": tensor_type.name}
     if handle is not None:
         made["MEM_HANDLE"] = pointer(handle)
@@ -128,7 +128,7 @@ def _inferred(shared: Any) -> MemType:
         return MemType.L0_INTERNAL_BUF
     if isinstance(shared, FileDescriptor):
         return MemType.MMAPED_FILE
-    if isinstance(shared, ctypes.c_void_p):  # a pointer, though ctypes makes it a buffer too
+    if isinstance(shared, ctypes.c_void_p):  # a pointer, though it has the buffer protocol
         return MemType.SHARED_BUF if on_windows() else MemType.CPU_VA
     if isinstance(shared, int | Fd | np.integer) or hasattr(shared, "fileno"):
         return MemType.SHARED_BUF
@@ -172,7 +172,7 @@ class TensorType(enum.Enum):
     """The purpose of a remote tensor."""
 
     INPUT = "INPUT"
-    """The device only reads it. The memory is write-combined: slow to read for the CPU."""
+    """The device only reads it. The memory is write-combined: the CPU reads it slowly."""
     OUTPUT = "OUTPUT"
     """The device writes it."""
     BINDED = "BINDED"
@@ -220,8 +220,8 @@ def number_of(shared: Any) -> int:
     """The number of a descriptor, or the value of an NT handle.
 
     Raises:
-        UnsupportedObjectError: it is neither a number nor has it fileno().
-        PropertyError: its fileno() says that it was closed.
+        UnsupportedObjectError: it is not a number and has no fileno().
+        PropertyError: it was closed, as its fileno() reports.
     """
     if on_windows() and isinstance(shared, ctypes.c_void_p):
         return shared.value or 0
@@ -259,7 +259,7 @@ def memory_size(fd: int) -> int:
     """The bytes of the memory behind a descriptor.
 
     Raises:
-        PropertyError: it is not open, or nothing that can be mapped.
+        PropertyError: it is not open, or cannot be mapped.
     """
     if fd <= 0:
         what = "standard input" if fd == 0 else "no descriptor"
@@ -274,7 +274,7 @@ def memory_size(fd: int) -> int:
 
 
 def check_pages(address: int, nbytes: int) -> None:
-    """Raise PropertyError unless memory of the CPU is whole pages."""
+    """Raise PropertyError unless a range of CPU memory consists of whole pages."""
     page = mmap.PAGESIZE
     if address == 0:
         raise PropertyError("MEM_HANDLE", "this pointer is null")
@@ -297,7 +297,7 @@ def check_pages(address: int, nbytes: int) -> None:
 
 
 def check_mapped(address: int, nbytes: int, writes: bool) -> None:
-    """Raise PropertyError unless this process has memory there, which the device may use."""
+    """Raise PropertyError unless the range is mapped, and writable if the device writes."""
     if not is_mapped(address, nbytes, writable=writes):
         raise PropertyError(
             "MEM_HANDLE", f"no {nbytes} bytes of memory of this process are at {address:#x}"

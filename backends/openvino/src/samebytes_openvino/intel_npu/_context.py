@@ -28,21 +28,20 @@ from ._tensor import ZeroBufferTensor, ZeroMemory
 if TYPE_CHECKING:
     from typing import Self, Unpack
 
-    from samebytes import Frame
     from samebytes.plugins import FrameSays
 
 __all__ = ["ZeroContext", "image_shape", "wrap"]
 
-# By ze_context.
+# Keyed by the address of the ze_context.
 _contexts: ContextRegistry[ZeroContext] = ContextRegistry()
 
 
 class ZeroContext(RemoteContext):
     """The context of the NPU plugin: `samebytes.context("openvino:NPU")`.
 
-    It wraps the plugin's own ze_context, and there is no other: the plugin ignores one that it is
-    given. So there is one object, whichever openvino.Core it is asked with; a model compiled for
-    "NPU", or on `native`, takes its tensors.
+    It wraps the plugin's own ze_context, the only one there can be: the plugin ignores any that it
+    is given. So every openvino.Core gives the same object, and models compiled for "NPU", or on
+    `native`, take its tensors.
 
     Handles: "ze_context".
 
@@ -70,7 +69,7 @@ class ZeroContext(RemoteContext):
         return _contexts.find_or_make(handle, make)  # type: ignore[return-value]  # no subclasses
 
     def __init__(self, core: Any = None) -> None:
-        """`__new__` does it, since what it gives may be in use already."""
+        """Nothing to do: `__new__` sets all up, and the object it gives may be in use already."""
 
     @classmethod
     def _make(cls, native: Any, core: Any, handle: int) -> Self:
@@ -90,7 +89,7 @@ class ZeroContext(RemoteContext):
             DeviceMismatchError: the ze_context of `parent` is not the plugin's own.
         """
         context = cls()
-        # The plugin names its NPU by platform, as "NPU.4000"; by number there is the first alone.
+        # The plugin names its NPU by platform, as in "NPU.4000". "NPU.0" is the only number.
         if device not in (None, NPU, f"{NPU}.0"):
             names = context.core.get_property(NPU, "AVAILABLE_DEVICES")
             known = [NPU, f"{NPU}.0", *(f"{NPU}.{name}" for name in names)]
@@ -112,11 +111,11 @@ class ZeroContext(RemoteContext):
 
     @property
     def shared(self) -> bool:
-        """True: there is no other, so close() leaves it open."""
+        """True: the context is the plugin's, so close() leaves it open."""
         return True
 
     def get(self) -> int:
-        """The ze_context_handle_t. It stays the plugin's."""
+        """The ze_context_handle_t, which the plugin keeps owning."""
         return self.handle("ze_context")
 
     def create_tensor(
@@ -139,13 +138,12 @@ class ZeroContext(RemoteContext):
                 tensor or another buffer on whole pages of the CPU's; a FileDescriptor; a map of
                 MEM_TYPE, MEM_HANDLE, TENSOR_TYPE and FILE_DESCRIPTOR, as in C++; or None for
                 memory that the plugin allocates.
-            mem_type: what `shared_buffer` is, where its type does not say.
-            tensor_type: what it is for; INPUT for files, else BINDED.
-            beside_input: make a tensor that the device writes over a buffer that is in use as
-                INPUT too, which is refused otherwise. Intel's Linux driver imports a buffer for
-                INPUT so that the device may only read it (linux-npu-driver); what becomes of a
-                second import for writing, your driver decides, and the order of reading and
-                writing is yours.
+            mem_type: what `shared_buffer` is, if its type does not show it.
+            tensor_type: what the tensor is for; by default INPUT for files, otherwise BINDED.
+            beside_input: allow the device to write to a buffer that is also in use as INPUT, which
+                is refused by default. Intel's Linux driver imports a buffer for INPUT so that the
+                device may only read it (linux-npu-driver). Whether a second import for writing
+                works depends on your driver, and you order the reading and the writing.
 
         A descriptor stays the caller's and may be closed at once: the driver holds the memory.
         Buffers are held by the tensor. Memory behind an address must outlive it.
@@ -216,7 +214,7 @@ class ZeroContext(RemoteContext):
     def create_host_tensor(self, type: Any, shape: Sequence[int]) -> OpenVINOTensor:
         """A host tensor over new Level Zero memory, which the plugin uses in place.
 
-        It is a tensor of "openvino": its native is an ordinary openvino.Tensor.
+        The tensor is one of "openvino": its native object is an ordinary openvino.Tensor.
 
         Args:
             type: the element type: a name, a numpy dtype or an openvino.Type.
@@ -242,11 +240,11 @@ class ZeroContext(RemoteContext):
     def import_memory(
         self, shared_buffer: Any, mem_type: MemType | str | None = None
     ) -> ZeroMemory:
-        """Whole memory, for tensors anywhere in it: planes at offsets, sizes that are not pages.
+        """Import a whole buffer, for tensors anywhere in it: planes at offsets, parts of pages.
 
         Args:
             shared_buffer: a file descriptor, or a buffer of whole pages, as for `create_tensor`.
-            mem_type: SHARED_BUF or CPU_VA, where the type of `shared_buffer` does not say.
+            mem_type: SHARED_BUF or CPU_VA, if the type of `shared_buffer` does not show it.
 
         Raises:
             PropertyError: it is not memory, not on whole pages, or an address without a size.
@@ -272,7 +270,7 @@ class ZeroContext(RemoteContext):
         return ZeroMemory(self, imported.part(memory.address, memory.nbytes), readonly)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> ZeroBufferTensor:
-        """New Level Zero memory on the host: what OpenVINO calls `create_l0_host_tensor`."""
+        """A tensor in new Level Zero memory on the host, as `create_l0_host_tensor` makes it."""
         return self.create_tensor(TensorInfo(dtype, shape).dtype, shape)
 
     def allocate_frame(
@@ -299,7 +297,7 @@ class ZeroContext(RemoteContext):
         return Frame.owned(natives, self, FrameMeta(image), storage)
 
     def readonly_native(self, native: Any) -> Any:
-        """`native` itself: OpenVINO has no read-only tensors, so Tensor.readonly must do."""
+        """`native` itself: OpenVINO has no read-only tensors, so only Tensor.readonly marks it."""
         return native
 
     def imported_buffer(self, source: Storage, fd: int, readonly: bool) -> Imported:
@@ -319,16 +317,17 @@ class ZeroContext(RemoteContext):
         """The import of pages that `source` keeps alive; for this package's edges.
 
         Args:
-            address, nbytes: of the pages; the length in bytes.
-            readonly: they may not be written.
-            source: what they lie in.
-            writes: the device may write to the tensor that will lie there.
+            address, nbytes: where the pages begin, and their length in bytes.
+            readonly: True if they must not be written.
+            source: the object that owns their memory.
+            writes: True if the device may write to the tensor that will lie there.
 
         Raises:
-            PropertyError: some of them were imported with other ones, or all of them for reading
-                alone, or they are of a buffer that the NPU holds as INPUT. The plugin keeps one
-                import of a page: it refuses a range that begins in one and ends behind it, and
-                gives the same one again, whatever it was made for.
+            PropertyError: some of the pages belong to another import, or were imported only for
+                reading, or are part of a buffer that the NPU holds as INPUT. The plugin keeps one
+                import of each page: it refuses a range that begins inside an import and ends
+                behind it, and for a known range it gives the first import again, whatever that
+                was made for.
         """
         _arguments.check_pages(address, nbytes)
         if writes:
@@ -356,19 +355,19 @@ class ZeroContext(RemoteContext):
         return not any(known.readonly for known in self._imports.on_pages(address, nbytes))
 
     def check_not_input(self, fd: int) -> None:
-        """Raise PropertyError if a living INPUT tensor lies over a buffer that shall be written.
+        """Raise PropertyError if an INPUT tensor exists over a buffer that is to be written.
 
         Args:
-            fd: the descriptor of the buffer, which stays the caller's.
+            fd: the descriptor of the buffer, which the caller keeps.
         """
         if not on_windows():
             self._imports.check_not_input(fd)
 
     def check_pages_not_input(self, address: int, nbytes: int) -> None:
-        """The same for a buffer whose pages the CPU has mapped there.
+        """Do the same check for a buffer whose pages the CPU has mapped at an address.
 
         Args:
-            address: where the CPU reads it.
+            address: where the CPU has mapped it.
             nbytes: its size in bytes.
         """
         if not on_windows():

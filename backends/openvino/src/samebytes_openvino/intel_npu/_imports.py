@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory imported by the NPU plugin, kept alive while tensors lie in it, and the host's pages.
+"""Memory imported by the NPU plugin and kept alive while tensors lie in it, and host pages.
 
 The plugin finds ordinary openvino.Tensors, at any offset, inside memory that it allocated or
-imported, and passes their pointers on to the device. So planes of an image that lie in one buffer
-become tensors of one import, and a tensor need not begin or end with a page.
+imported, and passes their pointers on to the device. So the planes of an image in one buffer become
+tensors of one import, and a tensor need not begin or end at a page.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ __all__ = [
 
 
 class Imported:
-    """A piece of memory that the NPU plugin knows for as long as this object lives.
+    """A piece of memory that stays registered with the NPU plugin as long as this object exists.
 
     Attributes:
-        native: the openvino.RemoteTensor, or host tensor, that makes it known. It may begin at
+        native: the openvino.RemoteTensor, or host tensor, that registers it. It may begin at
             another address: see `within_other`.
         params: its properties: MEM_TYPE, MEM_HANDLE, TENSOR_TYPE.
         address: of the first byte.
         nbytes: its size.
-        source: what must outlive it, or None where the driver holds the memory itself.
+        source: the object that must outlive it, or None if the driver holds the memory itself.
     """
 
     __slots__ = ("__weakref__", "address", "native", "nbytes", "params", "source")
@@ -70,11 +70,11 @@ class Imported:
 
     @property
     def within_other(self) -> bool:
-        """`native` is not this memory, but begins where larger memory does that contains it.
+        """True if `native` is not over this memory, but over larger memory that contains it.
 
-        For an address (CPU_VA) inside memory that it knows already, the plugin of 2026.4.1 gives a
-        remote tensor over the beginning of that memory, so an inference would read the wrong
-        bytes. Ordinary tensors are found at their own address.
+        For an address (CPU_VA) inside memory that is registered already, the plugin of 2026.4.1
+        gives a remote tensor over the beginning of that memory, so an inference would read the
+        wrong bytes. Ordinary tensors are found at their own address.
         """
         begin, nbytes = self.params["MEM_HANDLE"], self.native.get_byte_size()
         return (begin, nbytes) != (self.address, self.nbytes)
@@ -85,11 +85,11 @@ class Imported:
 
     @property
     def readonly(self) -> bool:
-        """The device may not write to it."""
+        """True if the device may not write to it."""
         return self.params["TENSOR_TYPE"] == TensorType.INPUT.name
 
     def part(self, address: int, nbytes: int) -> Imported:
-        """An import of that range of it, or itself if the range is all of it."""
+        """An import of a range of this memory; the object itself if the range is the whole."""
         if (address, nbytes) == (self.address, self.nbytes):
             return self
         return Imported(self.native, self.params, nbytes, self, address)
@@ -102,20 +102,20 @@ class Imports(ImportCache[Imported]):
 
     def __init__(self) -> None:
         super().__init__()
-        # By what the system calls the buffers: other descriptors of one have other numbers.
+        # The values are the system's identities: descriptors of one buffer differ in number.
         self._inputs: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
 
     def hold_as_input(self, native: Any, fd: int) -> None:
-        """Remember that `native`, an openvino.RemoteTensor, is INPUT over that buffer."""
+        """Remember that `native`, an openvino.RemoteTensor, is an INPUT tensor over a buffer."""
         self._inputs[native] = file_identity(fd)
 
     def check_not_input(self, fd: int) -> None:
-        """Raise PropertyError if a living INPUT tensor lies over the buffer of a descriptor."""
+        """Raise PropertyError if an INPUT tensor exists over the buffer of a descriptor."""
         if self._inputs:
             self._check_none_is_input({file_identity(fd)})
 
     def check_pages_not_input(self, address: int, nbytes: int) -> None:
-        """The same for memory of the CPU: a buffer's pages may be mapped there."""
+        """Do the same check for CPU memory, where pages of a buffer may be mapped."""
         if self._inputs:
             self._check_none_is_input(_files_mapped(address, nbytes))
 
@@ -144,8 +144,8 @@ def _files_mapped(address: int, nbytes: int) -> set[tuple[int, int]]:
 def holding(imports: Iterable[Imported], keep: object = None) -> Storage:
     """An owner for one mapping of imported memory.
 
-    One of its own, since an import may outlive the mapping, and must then not hold the source
-    that the mapping holds.
+    Each mapping has an owner of its own, because an import may outlive the mapping, and must not
+    keep the mapping's source alive then.
     """
     held = tuple(imports)
     address = held[0].address if len(held) == 1 else 0
@@ -170,17 +170,17 @@ def tensor_in(
 
 Array = np.ndarray[Any, Any]
 Pages = tuple[int, int, bool]
-"""Address, bytes, and whether they may only be read."""
+"""An address, a length in bytes, and True if the pages may only be read."""
 
 
 class HostMemory:
-    """Memory of the CPU that somebody wants to share.
+    """CPU memory that the caller wants to share.
 
     Attributes:
         address: of the first byte.
-        nbytes: its size; None where only an address was given.
-        keep: what keeps it alive.
-        readonly: its pages may not be writable.
+        nbytes: its size; None if only an address was given.
+        keep: the object that keeps it alive.
+        readonly: True if it may not be written.
     """
 
     __slots__ = ("address", "keep", "nbytes", "readonly")
@@ -270,8 +270,8 @@ def whole_pages(array: Array, *, reading: bool = False) -> Pages | str:
     first, last = -(-low // page) * page, high // page * page
     begin = low + start
     if first <= begin and begin + array.nbytes <= last:
-        # Not the array's own flag: the plugin keeps one import of a page, and one for reading alone
-        # would serve a writable mapping of the same memory too.
+        # The memory's flag, not the array's: the plugin keeps one import of each page, and a
+        # read-only import would serve later writable mappings of the same memory too.
         return first, last - first, not memory.flags.writeable
     if reading:
         first = begin // page * page
@@ -286,9 +286,9 @@ def whole_pages(array: Array, *, reading: bool = False) -> Pages | str:
 
 
 def merged(ranges: Iterable[Pages]) -> list[Pages]:
-    """Ranges that share pages as one, since the plugin takes no page twice.
+    """Ranges of pages, joined where they share pages, since the plugin takes no page twice.
 
-    One that may only be read makes the whole so: the driver would refuse to have it written.
+    A joined range is read-only if one of its parts is: the driver would refuse it as writable.
     """
     found: list[Pages] = []
     for address, nbytes, readonly in sorted(ranges):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models on the NPU: their fixed shapes, the values of their states, and how soon they answer.
+"""Models on the NPU: their fixed shapes, the values of their states, and their first latencies.
 
-Getting and setting states copies. By its document the NPU plugin also copies at each inference:
-from a buffer of its own to an input of the device before it, and back from an output after it. That
-of 2026.4.1 gives the device one buffer as input and output.
+Getting and setting states copies. According to its documentation, the NPU plugin also copies states
+at each inference: before it from a buffer of its own to an input of the device, and after it back
+from an output. The plugin of 2026.4.1 gives the device one buffer as both input and output.
 
 The latencies are the first ever inference latency (FEIL) and the first inference latency (FIL).
 """
@@ -40,14 +40,14 @@ Array = np.ndarray[Any, Any]
 def check_static(model: Any) -> None:
     """Raise unless every input and output of an openvino.Model has a shape of fixed numbers.
 
-    The NPU plugin does not support dynamic shapes. What comes of one depends on the compiler: an
-    error without the name of the input, or a model whose inference fails.
+    The NPU plugin does not support dynamic shapes. Depending on the compiler, compiling fails with
+    an error that does not name the input, or inference fails later.
 
     Args:
         model: an openvino.Model.
 
     Raises:
-        LayoutError: what has a dynamic shape, and what to do.
+        LayoutError: some are dynamic; the message lists them.
     """
     ports = [("input", model.inputs), ("output", model.outputs)]
     dynamic = [
@@ -67,7 +67,7 @@ def get_states(request: Any) -> dict[str, Array]:
     """The values of all state variables, copied.
 
     Args:
-        request: an openvino.InferRequest, or one of samebytes', that runs no inference.
+        request: an openvino.InferRequest, or one of samebytes, that is not running.
     """
     return {name: np.array(state.state.data) for name, state in _states(request).items()}
 
@@ -77,11 +77,11 @@ def set_states(request: Any, values: Mapping[str, Any]) -> None:
 
     Args:
         request: as for `get_states`.
-        values: arrays, or what numpy makes an array of, by the names of variables.
+        values: the new values by name of variable: arrays, or anything numpy.asarray() takes.
 
     Raises:
-        UnknownNameError: the model has no such variable. Then none was set.
-        LayoutError: dtype or shape is not that of the variable. Then none was set.
+        UnknownNameError: the model has no such variable. No variable was set.
+        LayoutError: dtype or shape differ from the variable's. No variable was set.
         UnsupportedObjectError: `values` does not map names to arrays.
     """
     if not isinstance(values, Mapping):
@@ -105,14 +105,14 @@ def set_states(request: Any, values: Mapping[str, Any]) -> None:
 
 
 def reset_states(request: Any, names: Iterable[str] | None = None) -> None:
-    """Give state variables the values that the model starts with.
+    """Set state variables back to the values that the model starts with.
 
     Args:
         request: as for `get_states`.
-        names: which ones; left out, all.
+        names: the variables to reset; None for all.
 
     Raises:
-        UnknownNameError: the model has no such variable. Then none was reset.
+        UnknownNameError: the model has no such variable. No variable was reset.
     """
     states = _states(request)
     chosen = list(states if names is None else names)
@@ -151,7 +151,7 @@ class Latency:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of the three parts."""
         return self.load + self.request + self.inference
 
 
@@ -189,17 +189,16 @@ def measure_latency(
     core: Any = None,
     device: str = _NPU,
 ) -> LatencyReport:
-    """Compile, load and run a model once, and again from its compiled form.
+    """Time the first inference of a model twice: after compiling it, and after loading it compiled.
 
-    The driver's cache of compiled models is bypassed, and OpenVINO's is not used, so that the
-    first figure is that of a model which nobody compiled before. Inputs are what the new buffers
-    hold.
+    The driver's cache of compiled models is bypassed, and OpenVINO's is not used, so the first
+    figure always includes the compilation. The inputs are whatever the new buffers hold.
 
     Args:
         model: an openvino.Model, or the path of one.
-        properties: of the compilation, for the NPU as `validate` takes them.
+        properties: the properties for compiling; for the NPU, as `validate` takes them.
         core: an openvino.Core.
-        device: another one to compare with.
+        device: the device to measure, by default the NPU; others serve for comparison.
 
     Returns:
         The times of the first inference, and of the one from the compiled form, in seconds.
@@ -233,7 +232,7 @@ def _first(load: Any) -> tuple[Latency, Any]:
     loaded = perf_counter()
     request = compiled.create_infer_request()
     created = perf_counter()
-    # Without share_outputs every output is copied to a new array.
+    # Without share_outputs, every output would be copied to a new array.
     request.infer(share_outputs=True)
     done = perf_counter()
     return Latency(loaded - start, created - loaded, done - created), compiled

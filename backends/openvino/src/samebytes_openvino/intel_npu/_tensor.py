@@ -44,8 +44,8 @@ REGION = (
 class ZeroBufferTensor(RemoteTensor):
     """A tensor in Level Zero memory that the NPU plugin allocated or imported.
 
-    `native` is an openvino.RemoteTensor, or an ordinary openvino.Tensor inside such memory: what
-    map() gives is that. The plugin copies neither.
+    `native` is an openvino.RemoteTensor, or, after map(), an ordinary openvino.Tensor inside such
+    memory. The plugin copies neither.
 
     Handles: "usm_ptr", valid in the context's ze_context, and "data".
     """
@@ -54,7 +54,7 @@ class ZeroBufferTensor(RemoteTensor):
 
     @classmethod
     def matches(cls, params: Mapping[str, int | str]) -> bool:
-        """True if a tensor with those properties is of this class, as the C++ class checks it.
+        """True if a tensor with these properties is of this class, by the check of the C++ class.
 
         Args:
             params: as `tensor.params` returns them.
@@ -62,7 +62,7 @@ class ZeroBufferTensor(RemoteTensor):
         return "MEM_HANDLE" in params and params.get("MEM_TYPE") in MemType.__members__
 
     def is_(self, kind: type[RemoteTensor] | None = None) -> bool:
-        """True if this tensor can be used as one of that class: by default, of this one.
+        """True if this tensor can be used as one of a class, by default `ZeroBufferTensor`.
 
         Args:
             kind: a class of tensors.
@@ -77,10 +77,10 @@ class ZeroBufferTensor(RemoteTensor):
     def as_(self, kind: type[T]) -> T: ...
 
     def as_(self, kind: type[Any] | None = None) -> Any:
-        """This very tensor as one of that class: by default, of this one.
+        """The same tensor as one of a class, by default `ZeroBufferTensor`.
 
-        For an openvino.RemoteTensor that samebytes did not make this takes the caller's word that
-        it is not a region of another one; from then on it has a pointer.
+        For an openvino.RemoteTensor that samebytes did not make, calling this states that it is
+        not a region of another one. From then on the tensor has a pointer.
 
         Args:
             kind: a class of tensors.
@@ -125,7 +125,7 @@ class ZeroBufferTensor(RemoteTensor):
         return TensorType(self.params["TENSOR_TYPE"])
 
     def get(self) -> int:
-        """The USM pointer to its first element. It is valid while the tensor lives.
+        """The USM pointer to its first element, valid as long as the tensor exists.
 
         Raises:
             RegionError: the openvino.RemoteTensor may be a region.
@@ -135,7 +135,7 @@ class ZeroBufferTensor(RemoteTensor):
         return int(self.params["MEM_HANDLE"])
 
     def host_array(self) -> np.ndarray[Any, Any]:
-        """An array over the bytes in place. It keeps them alive.
+        """An array over the bytes in place, which keeps them alive.
 
         Memory of tensor type INPUT is write-combined: fast to fill, slow to read. An inference
         that uses the tensor must have ended.
@@ -175,9 +175,9 @@ def may_be_region(native: Any) -> bool:
 def check_copyable(tensor: ZeroBufferTensor) -> None:
     """Raise RegionError unless the plugin copies the right bytes.
 
-    It copies a region with gaps between its rows. Copying one without gaps writes past the end of
-    the target and ends the process, observed with 2026.4.1 and elements of more than a byte.
-    Whether a tensor without gaps is a region cannot be seen.
+    The plugin copies regions with gaps between their rows correctly. Copying a region without gaps
+    writes past the end of the target and ends the process (observed with 2026.4.1 and elements
+    larger than a byte). Nothing shows whether a tensor without gaps is a region.
     """
     if not may_be_region(tensor.native):
         return
@@ -190,10 +190,10 @@ def check_copyable(tensor: ZeroBufferTensor) -> None:
 
 
 def host_memory(tensor: ZeroBufferTensor) -> Storage:
-    """The bytes of an openvino.RemoteTensor where the CPU reads them. It keeps them alive.
+    """The bytes of an openvino.RemoteTensor where the CPU reads them, kept alive.
 
-    All imports on Linux are made with zeMemAllocHost, as the plugin's own memory is. On Windows
-    NT handles become memory of the device.
+    On Linux all imports are made with zeMemAllocHost, like the plugin's own memory. On Windows NT
+    handles become memory of the device.
 
     Raises:
         NotHostVisibleError: the CPU cannot read it in place.
@@ -207,7 +207,7 @@ def host_memory(tensor: ZeroBufferTensor) -> Storage:
         address=address,
         nbytes=_arguments.tensor_nbytes(tensor.info),
         keep=tensor.storage,
-        # The memory ends with the native object, which its own storage must not hold.
+        # The memory is freed with the native object, which the tensor's own storage must not hold.
         holds=tensor.native,
         readonly=tensor.readonly,
     )
@@ -216,11 +216,12 @@ def host_memory(tensor: ZeroBufferTensor) -> Storage:
 class ZeroMemory:
     """Memory that the NPU plugin imported as a whole: `ZeroContext.import_memory`.
 
-    Tensors of it keep it, and what it lies in. Drop it when no more tensors are to be made.
+    Its tensors keep the memory alive, and the object that owns it. This object can be dropped once
+    all tensors are made.
 
     Attributes:
         context: the ZeroContext.
-        readonly: it may not be written to.
+        readonly: True if it may not be written.
     """
 
     __slots__ = ("_imported", "context", "readonly")
@@ -244,7 +245,7 @@ class ZeroMemory:
     def native(self) -> Any:
         """The openvino.RemoteTensor over all of it: uint8 [1, nbytes].
 
-        An ordinary openvino.Tensor where it lies within memory that the NPU held already.
+        If it lies inside memory that the NPU held already: an ordinary openvino.Tensor.
         """
         imported = self._imported
         if imported.within_other:
@@ -252,12 +253,12 @@ class ZeroMemory:
         return imported.native
 
     def tensor(self, type: Any, shape: Sequence[int], offset: int = 0) -> ZeroBufferTensor:
-        """A dense tensor in it. The plugin hands its very pointer to the device.
+        """A dense tensor in this memory. The plugin hands its pointer to the device, uncopied.
 
         Args:
             type: an openvino.Type, or a dtype in any spelling.
             shape: elements along each axis.
-            offset: of the first element, in bytes; a multiple of the element's size.
+            offset: where it begins, in bytes; a multiple of the element's size.
 
         Raises:
             PropertyError: it reaches beyond the memory, or its elements are not aligned.
