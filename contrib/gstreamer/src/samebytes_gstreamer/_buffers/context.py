@@ -79,9 +79,9 @@ class _Display:
 
 
 class GStreamerVAContext(Context[GStreamerTensor, GStreamerFrame]):
-    """The GstVaDisplay of buffers whose memory are surfaces.
+    """The GstVaDisplay of buffers whose memories are surfaces.
 
-    It comes with them, or from an element: `samebytes_gstreamer.context_of(element)`.
+    It comes with such buffers, or from an element: `samebytes_gstreamer.context_of(element)`.
     Handle: "va_display". There is one context for each display, which it keeps alive.
     """
 
@@ -101,7 +101,7 @@ class GStreamerVAContext(Context[GStreamerTensor, GStreamerFrame]):
 
     @classmethod
     def create(cls, device: str | None, parent: Context | None) -> Self:
-        """Refused: the displays are GStreamer's own."""
+        """Refuse, since the displays are GStreamer's own."""
         raise UnsupportedObjectError(
             "a GStreamer display comes with a buffer, or from an element of a pipeline: "
             "samebytes_gstreamer.context_of(element)"
@@ -118,7 +118,7 @@ def context_of_display(display: int) -> Context:
 
 
 def context_of_va_memory(memory: int) -> Context:
-    """The context of the display that a surface in a GstMemory* is of.
+    """The context of the display of a surface in a GstMemory*.
 
     Raises:
         UnsupportedObjectError: it has no display.
@@ -146,8 +146,8 @@ def _node_of(display: int) -> str | None:
 class GStreamerOpenCLContext(Context[GStreamerTensor, GStreamerFrame]):
     """Buffers that carry memory of one OpenCL context, which is `parent`.
 
-    Elements pass them on, and cannot read them. Map a frame to `frame.context.parent` to have its
-    cl_mem objects again.
+    Elements pass them on, and cannot read them. Map a frame to `frame.context.parent` to get its
+    cl_mem objects back.
     """
 
     memory_type = "gstreamer"
@@ -168,7 +168,7 @@ class GStreamerOpenCLContext(Context[GStreamerTensor, GStreamerFrame]):
         """The context over an OpenCL context.
 
         Raises:
-            UnsupportedObjectError: there is none: it is derived.
+            UnsupportedObjectError: there is no parent: such a context can only be derived.
         """
         if parent is None:
             raise UnsupportedObjectError(

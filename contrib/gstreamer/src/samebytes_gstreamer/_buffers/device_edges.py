@@ -64,14 +64,14 @@ class OpenCLToBuffer(MemoryMapper):
 
 
 class BufferToOpenCL(MemoryMapper):
-    """gstreamer:OpenCL -> opencl: what the buffer carries."""
+    """gstreamer:OpenCL -> opencl: the frame that the buffer carries."""
 
     __slots__ = ()
 
     def connect(
         self, item: Frame, access: Access
     ) -> tuple[tuple[Any, ...], TensorInfo | None, Storage | None]:
-        """The native objects that were put in."""
+        """The native objects of that frame."""
         frame = carried_by(pointer_of(item.planes[0].native.memory))
         if frame is None:
             raise Refused("an element replaced the memory in the buffer")

@@ -35,8 +35,8 @@ class GStreamerFrame(Frame):
     bytes for each memory, and `media` is "tensors".
 
     Attributes:
-        readonly: whether somebody else would notice a write; evaluated each time, since
-            elements release a buffer later.
+        readonly: True if a write would be noticed elsewhere; evaluated each time, since elements
+            release a buffer later.
     """
 
     __slots__ = ()
@@ -51,8 +51,8 @@ class GStreamerFrame(Frame):
         Raises:
             LayoutError: no buffer in the sample, planes outside the buffer, or a format that
                 has no layout here; the message says what to do.
-            UnsupportedObjectError: a buffer that does not say what it holds: `frame_of` takes its
-                caps.
+            UnsupportedObjectError: a buffer without a description of its contents: pass its caps to
+                `frame_of`.
         """
         return cls._of_buffer(native, None, crop=True)
 
@@ -116,14 +116,14 @@ class GStreamerFrame(Frame):
 
     @property
     def caps(self) -> Any:
-        """Gst.Caps that say what this is, for an appsrc or a Gst.Sample.
+        """Gst.Caps that describe the frame, for an appsrc or a Gst.Sample.
 
-        They have a framerate if metadata["gstreamer"] has one; a GStreamerSink finds one out.
+        They have a framerate if metadata["gstreamer"] has one; a GStreamerSink works one out.
 
         Raises:
             LayoutError: GStreamer lacks the format or the colour matrix, or it is neither picture
                 nor sound.
-            UnknownNameError: an entry of the metadata is not one of the names that it can be.
+            UnknownNameError: an entry of the metadata has a name that is not known.
         """
         native, meta = self.native, self.meta
         said = meta.description if isinstance(meta, GStreamerMeta) else None
@@ -202,19 +202,19 @@ def frame_of(
     height: int | None = None,
     crop: bool = True,
 ) -> GStreamerFrame:
-    """A frame over a Gst.Buffer or Gst.Sample, with what is known of it besides.
+    """A frame over a Gst.Buffer or Gst.Sample, with a description of its contents.
 
     Args:
         native: a Gst.Buffer or Gst.Sample.
         caps: Gst.Caps, or their text; for a sample, instead of its own.
-        format, width, height: instead of caps: of a picture that lies as GStreamer lays it out
-            (rows of a multiple of four bytes), or as the buffer's VideoMeta says.
+        format, width, height: instead of caps, for a picture in GStreamer's usual layout (rows of a
+            multiple of four bytes), or in that of the buffer's VideoMeta.
         crop: show the part that a GstVideoCropMeta names; False shows the whole picture.
 
     Raises:
         LayoutError: as `GStreamerFrame.wrap`; caps that GStreamer cannot parse; caps and a format.
         UnknownNameError: no such format.
-        UnsupportedObjectError: neither buffer nor sample, or nothing says what it holds.
+        UnsupportedObjectError: neither buffer nor sample, or its contents are not described.
     """
     if isinstance(caps, str):
         caps = parsed(caps)
@@ -239,11 +239,11 @@ def frames_of(
     Args:
         native: a Gst.BufferList or Gst.Sample.
         caps: Gst.Caps of the buffers, or their text; for a sample, instead of its own.
-        format, width, height: instead of caps, as of `frame_of`.
-        crop: as of `frame_of`.
+        format, width, height: instead of caps, as for `frame_of`.
+        crop: as for `frame_of`.
 
     Raises:
-        LayoutError, UnknownNameError, UnsupportedObjectError: as `frame_of`.
+        LayoutError, UnknownNameError, UnsupportedObjectError: as from `frame_of`.
     """
     if isinstance(native, Gst.Sample):
         caps = native.get_caps() if caps is None and format is None else caps

@@ -25,7 +25,7 @@ _Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class CpuToMemory(MemoryMapper):
-    """A Gst.Memory on an array, in a GStreamerPlane that says how the elements lie."""
+    """A Gst.Memory on an array, in a GStreamerPlane with the layout of the elements."""
 
     __slots__ = ()
 
@@ -80,7 +80,7 @@ class _Piece(NamedTuple):
 
 
 def _layouts(item: Frame, arrays: Sequence[_Array]) -> tuple[PlaneLayout, ...]:
-    """The planes as GStreamer would have them, if it can."""
+    """The planes in GStreamer's layout, if it can have them."""
     info = item.meta.info
     if (reason := why_not(info)) is not None:
         raise Refused(reason)
@@ -126,7 +126,7 @@ def _check(array: _Array, layout: PlaneLayout) -> None:
 
 
 def _joined(pieces: Sequence[_Piece]) -> tuple[list[_Piece], list[int]]:
-    """Pieces of which some may follow each other: the stretches, and where in them each begins."""
+    """Join pieces that follow each other; the stretches, and the offset of each piece in one."""
     stretches: list[_Piece] = []
     offsets = []
     total = 0

@@ -25,7 +25,7 @@ __all__ = ["DMAToBuffer", "DMAToMemory"]
 
 
 class DMAToMemory(MemoryMapper):
-    """A Gst.Memory of the whole buffer, in a GStreamerPlane that says where the array lies."""
+    """A Gst.Memory of the whole buffer, in a GStreamerPlane with the place of the array."""
 
     __slots__ = ()
 
@@ -65,8 +65,8 @@ class DMAToBuffer(MemoryMapper):
 
 
 def _memory(native: object, fd: int, access: Access) -> tuple[OwnedPointer, int]:
-    """A GstMemory* of all that is behind a descriptor, and its size."""
-    # GStreamer could close what it is given; but then it would be both its and ours for a moment.
+    """A GstMemory* of all the memory behind a descriptor, and its size."""
+    # GStreamer could close the descriptor; but for a moment, it would have two owners then.
     own = Fd.borrow(fd)
     size = memory_size(fd)
     if is_dma_buf(fd):
@@ -94,6 +94,6 @@ def _fd_allocator() -> int:
 
 @cache
 def _quark() -> int:
-    """The name under which a memory keeps what it was made from."""
+    """The name under which a memory keeps the object that it was made from."""
     quark: int = glib.g_quark_from_string(b"samebytes-lender")
     return quark

@@ -48,7 +48,7 @@ def places_of(
     """The contents of a GstBuffer*, and the location of each plane.
 
     Args:
-        crop: look at the part that a GstVideoCropMeta names, and nothing else.
+        crop: only look at the part that a GstVideoCropMeta names.
 
     Raises:
         LayoutError: planes outside the buffer or across two memories of it, a crop that cuts
@@ -76,14 +76,14 @@ def places_of(
 
 
 def whole_picture(metas: Metas, description: Description) -> ImageInfo | None:
-    """Format and size of the picture in a buffer, before any crop; None if that is not said."""
+    """The format and size of the picture in a buffer, before any crop; None if not known."""
     if metas.video is None and description.image is None:
         return None
     return _picture(metas, description).image
 
 
 def _picture(metas: Metas, description: Description) -> _Picture:
-    """A VideoMeta says where the planes are; without one, GStreamer's usual layout holds."""
+    """The planes as a VideoMeta places them, or in GStreamer's usual layout without one."""
     video, image = metas.video, description.image
     if video is None:
         assert image is not None  # the caller saw to it
@@ -124,18 +124,18 @@ def _image(
 
 
 def _modifier(memory: int, description: Description) -> int:
-    """The DRM format modifier: that of the caps where they can mean this memory."""
+    """The DRM format modifier: that of the caps if they can mean this memory."""
     if not is_behind_descriptor(memory):
         return DRM_FORMAT_MOD_LINEAR
     if description.modifier is not None:
         return description.modifier
-    # Without caps nobody said that a DMA-BUF lies in rows.
+    # Without caps, it is not known whether a DMA-BUF lies in rows.
     known = description.details or not is_dmabuf(memory)
     return DRM_FORMAT_MOD_LINEAR if known else DRM_FORMAT_MOD_INVALID
 
 
 def _opaque(sizes: Sequence[int], picture: _Picture, modifier: int) -> tuple[PlaneLocation, ...]:
-    """Planes of surfaces, textures and tiles: the offset says only where they begin."""
+    """Planes of surfaces, textures and tiles, of which only the beginning is known."""
     layouts = picture.image.plane_layouts()
     offsets = picture.offsets or (0,) * len(layouts)
     places = []

@@ -46,14 +46,15 @@ def buffer_in(keep: Any) -> int:
 class GStreamerTensor(Tensor):
     """An array in a GstMemory. The CPU cannot read it where it lies: `map("cpu")` maps it.
 
-    `native` is a GStreamerPlane, or the Gst.Memory that was wrapped: then it is the bytes of it.
+    `native` is a GStreamerPlane, or the Gst.Memory that was wrapped; the elements are its bytes
+    then.
 
-    handle(): "gst_memory", "offset" (bytes from the first byte of the memory), "pitch" where
-    there are rows, "drm_modifier".
+    handle(): "gst_memory", "offset" (bytes from the first byte of the memory), "pitch" if there
+    are rows, "drm_modifier".
 
     Attributes:
-        readonly: whether somebody else would notice a write; evaluated each time, since
-            elements release a buffer later.
+        readonly: True if a write would be noticed elsewhere; evaluated each time, since elements
+            release a buffer later.
     """
 
     __slots__ = ()
@@ -64,8 +65,8 @@ class GStreamerTensor(Tensor):
     def wrap(cls, native: Any) -> Self:
         """A tensor over a Gst.Memory or a GStreamerPlane.
 
-        A memory alone does not keep the buffer that it is in from going back to its pool; wrap
-        the buffer, or the sample, where the bytes are to stay.
+        A memory alone does not keep its buffer from going back to the pool; wrap the buffer or the
+        sample if the bytes are to stay.
 
         Raises:
             UnsupportedObjectError: it is neither.

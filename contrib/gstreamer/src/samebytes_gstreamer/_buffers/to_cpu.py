@@ -62,10 +62,10 @@ class FrameToCpu(MemoryMapper):
 
 
 def _part_of(whole: Storage, part: Storage) -> Storage:
-    """One mapping for arrays to hold, which holds all of them."""
+    """One mapping for arrays to hold, which holds all mappings."""
     return Storage(address=part.address, nbytes=part.nbytes, keep=whole, readonly=part.readonly)
 
 
 def _unusual(info: TensorInfo) -> TensorInfo | None:
-    """The info, where the array alone would not say what it holds (bfloat16)."""
+    """The info, if the array alone does not show its element type (bfloat16); else None."""
     return info if info.dtype.numpy is None else None

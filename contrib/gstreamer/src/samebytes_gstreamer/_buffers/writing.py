@@ -56,10 +56,10 @@ def buffer_of(memories: Sequence[OwnedPointer]) -> Any:
 
 
 def check_picture(image: ImageInfo, pitches: Sequence[int]) -> None:
-    """See that a VideoMeta can say it.
+    """Check that a VideoMeta can express the layout.
 
     Raises:
-        Refused: GStreamer lacks the format, or rows lie in a way that it cannot express.
+        Refused: GStreamer lacks the format, or cannot express the way in which rows lie.
     """
     try:
         video_format_of(image.format)
@@ -72,14 +72,14 @@ def check_picture(image: ImageInfo, pitches: Sequence[int]) -> None:
 
 def describe_buffer(buffer: Any, meta: FrameMeta, offsets: Sequence[int], pitches: Sequence[int]) \
         -> None:  # fmt: skip
-    """Attach where the planes lie, and what is known besides.
+    """Attach the places of the planes, and the frame's other metadata.
 
     Args:
         offsets: bytes from the start of the buffer to each plane.
         pitches: bytes from row to row, of pictures.
 
     Raises:
-        Refused: GStreamer lacks the format, or the metadata say what it cannot express.
+        Refused: GStreamer lacks the format, or cannot express the metadata.
     """
     try:
         _describe(buffer, meta, offsets, pitches)

@@ -38,7 +38,7 @@ _INT = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Sound:
-    """Caps of sound: what a buffer's size makes an AudioInfo of."""
+    """Caps of sound, which become an AudioInfo with the size of a buffer."""
 
     rate: int
     channels: int
@@ -54,13 +54,13 @@ class Description:
 
     Attributes:
         image: format and size.
-        pitches, offsets: where GStreamer takes the planes to be if there is no VideoMeta.
-        modifier: of pixels behind a descriptor, as the caps say; None if they do not.
-        sound: what a block of sound is made of.
+        pitches, offsets: the places where GStreamer assumes planes without a VideoMeta.
+        modifier: the modifier of pixels behind a descriptor; None if the caps have none.
+        sound: the layout of a block of sound.
         tensors: one for each memory of the buffer ("other/tensors").
         details: for `frame.metadata["gstreamer"]`.
         meaning: for `frame.metadata`, in the words that all backends share.
-        interlace_mode, field_order: as the caps say; None for what is not a picture in rows.
+        interlace_mode, field_order: those in the caps; None if it is not a picture in rows.
     """
 
     image: ImageInfo | None = None
@@ -76,7 +76,7 @@ class Description:
 
 
 class _Held:
-    """A reference of ours to caps, so that nobody changes them, and their address stays theirs."""
+    """A reference of ours to caps, so that they do not change, and their address stays theirs."""
 
     __slots__ = ("_pointer", "description")
 
@@ -121,7 +121,7 @@ def parsed(text: str) -> Any:
     """The Gst.Caps of a text.
 
     Raises:
-        LayoutError: GStreamer cannot parse it, or would read a part of it alone.
+        LayoutError: GStreamer cannot parse it, or would read only a part of it.
     """
     try:
         # For C, a text ends at its first NUL.
@@ -268,12 +268,12 @@ def caps_for(
     """Gst.Caps of frames.
 
     Args:
-        metadata: of the frame, for rates, colours and fields that are known.
-        feature: "memory:..." of pictures that do not lie in memory.
+        metadata: the metadata of the frame, for rates, colours and fields that are known.
+        feature: "memory:..." for pictures that do not lie in memory.
 
     Raises:
-        LayoutError: GStreamer lacks the format, or the metadata say what it cannot express.
-        UnknownNameError: an entry of the metadata is not one of the names that it can be.
+        LayoutError: GStreamer lacks the format, or cannot express the metadata.
+        UnknownNameError: an entry of the metadata has a name that is not known.
     """
     if isinstance(info, AudioInfo):
         layout = "interleaved" if info.interleaved else "non-interleaved"
@@ -331,15 +331,15 @@ def _said_text(info: ImageInfo, known: Mapping[str, Any], details: Mapping[str, 
 
 
 def caps_as_said(caps: Any, said: Description, metadata: Mapping[str, Any]) -> Any:
-    """The caps of a buffer, with what was changed in the metadata of its frame since.
+    """The caps of a buffer, with the changes made in the metadata of its frame since.
 
     Args:
         caps: Gst.Caps that came with the buffer.
-        said: what they say.
-        metadata: of the frame.
+        said: their description.
+        metadata: the metadata of the frame.
 
     Raises:
-        LayoutError, UnknownNameError: as `caps_for`.
+        LayoutError, UnknownNameError: as from `caps_for`.
     """
     image, meaning = said.image, said.meaning
     fields = differ(said.interlace_mode, said.field_order, metadata)

@@ -34,8 +34,8 @@ def layout_of_positions(positions: Sequence[int]) -> str | None:
 def channel_mask(info: AudioInfo) -> int | None:
     """The "channel-mask" of caps; None for one channel, which needs none.
 
-    Two channels of no layout are stereo, here as in FFmpeg. 0 is for channels that are for no
-    loudspeaker in particular, or for one that GStreamer lacks.
+    Two channels without a layout are stereo, here as in FFmpeg. 0 is for channels without a
+    particular loudspeaker, or with one that GStreamer lacks.
 
     Raises:
         LayoutError: the channels lie in another order than GStreamer's.

@@ -41,7 +41,7 @@ _SITES_THAT_CAPS_LACK = frozenset(
 def read_colors(info: Any, image: ImageInfo, site: str | None) -> Colorimetry:
     """The colorimetry of a GstVideoInfo, with GStreamer's defaults where the caps name none.
 
-    Left out is what goes without saying: the matrix of RGB, and the full range of RGB and gray.
+    Self-evident values are left out: the matrix of RGB, and the full range of RGB and gray.
 
     Args:
         site: "chroma-site" of the caps, which GStreamer 1.22 itself ignores beside no colorimetry.
@@ -63,7 +63,7 @@ def read_colors(info: Any, image: ImageInfo, site: str | None) -> Colorimetry:
 def colorimetry_text(image: ImageInfo, colors: Colorimetry, stated: str | None) -> str | None:
     """ "colorimetry" of caps: "bt709", or numbers; None to leave it to GStreamer.
 
-    What is not specified is as stated, or as GStreamer takes it to be for a picture of this size.
+    Unspecified values are those stated, or those that GStreamer assumes for a picture of this size.
     Primaries and transfers that GStreamer lacks become "unknown".
 
     Args:
@@ -71,7 +71,7 @@ def colorimetry_text(image: ImageInfo, colors: Colorimetry, stated: str | None) 
 
     Raises:
         LayoutError: GStreamer lacks the matrix, so that its elements would show other colours; or
-            it cannot parse what was stated.
+            it cannot parse `stated`.
     """
     # GStreamer 1.22 ignores a chroma-site without a colorimetry.
     if colors == Colorimetry() or (stated is None and colors in _SITES_THAT_CAPS_LACK):
@@ -96,7 +96,7 @@ def colorimetry_text(image: ImageInfo, colors: Colorimetry, stated: str | None) 
 
 
 def chroma_site_text(colors: Colorimetry) -> str | None:
-    """ "chroma-site" of caps; None where nothing is known, or GStreamer cannot say it."""
+    """ "chroma-site" of caps; None if it is not known, or GStreamer cannot express it."""
     return _SITE_TEXTS.get(colors.chroma_location or "")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame rate in caps of frames that have none, or 0/1.
 
-Encoders plan with it. 0/1, GStreamer's word for a rate that varies or is not known, makes some of
-them fail, and openh264enc lose a frame; caps without any rate are refused by most.
+Encoders plan with it. 0/1, which in GStreamer means a varying or unknown rate, makes some of them
+fail, and openh264enc lose a frame; most refuse caps without any rate.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _FASTEST = 240
 
 
 def rate_of(meta: FrameMeta) -> Fraction | None:
-    """Frames for each second: by the frame's duration, else by a time base that counts frames.
+    """Frames a second, from the frame's duration, or else from a time base that counts frames.
 
-    None if neither says it.
+    None if neither is known.
     """
     length = duration_of(meta.metadata)
     if length:

@@ -24,7 +24,7 @@ _UNITS = {key: 50_000 if key in MASTERING_PRIMARIES else 10_000 for key in _ORDE
 
 
 def read_hdr(structure: Any) -> dict[str, Any]:
-    """The entries of a Gst.Structure of caps. What is not known, or cannot be, has none."""
+    """The entries for a Gst.Structure of caps; none for values that are unknown or invalid."""
     found: dict[str, Any] = {}
     display = _numbers(structure.get_string(_DISPLAY), len(_ORDER))
     if display is not None:
@@ -53,14 +53,14 @@ def _checked(key: str, value: Mapping[str, Any], check: Any) -> dict[str, Any]:
 
 
 def hdr_text(metadata: Mapping[str, Any]) -> str:
-    """The fields of caps that say it, each after a comma. GStreamer cannot say primaries without
+    """The fields of caps about HDR, each after a comma. GStreamer cannot express primaries without
     luminances, nor the other way round.
 
     Args:
-        metadata: of the frame.
+        metadata: the metadata of the frame.
 
     Raises:
-        LayoutError: an entry is not what it can be.
+        LayoutError: an entry is invalid.
     """
     text = ""
     display, light = mastering_display_of(metadata), content_light_of(metadata)

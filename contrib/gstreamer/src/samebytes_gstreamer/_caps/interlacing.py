@@ -33,7 +33,7 @@ _MODES = ("progressive", "interleaved", "mixed")
 
 
 def check_mode(mode: str) -> None:
-    """See that buffers of this interlace-mode hold whole pictures, row by row.
+    """Check that buffers of this interlace-mode hold whole pictures, row by row.
 
     Raises:
         LayoutError: they hold single fields.
@@ -67,10 +67,10 @@ def read_fields(mode: str | None, order: str | None, flags: int) -> dict[str, An
 
 
 def interlacing_text(metadata: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """The fields of caps that say it, each after a comma.
+    """The fields of caps about interlacing, each after a comma.
 
     Args:
-        metadata: of the frame.
+        metadata: the metadata of the frame.
         details: metadata["gstreamer"].
     """
     order = field_order_of(metadata)
@@ -88,12 +88,12 @@ def differ(mode: str | None, order: str | None, metadata: Mapping[str, Any]) -> 
     """True if a frame's metadata names other fields than the caps of its buffer.
 
     Args:
-        mode, order: as of `read_fields`.
-        metadata: of the frame.
+        mode, order: as for `read_fields`.
+        metadata: the metadata of the frame.
     """
     said = field_order_of(metadata)
     if said is None or mode not in ("progressive", "interleaved"):
-        return False  # each buffer says it by itself
+        return False  # each buffer has a flag for it
     if said == "progressive" or mode == "progressive":
         return said != mode
     return order in _ORDERS.values() and order != _ORDERS[said]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The formats that an appsink asks for: elements that can give several ask those after them.
 
-An element that asks says what it can give. The answer has those formats among these that are
-wanted, in their order, and no other; if there are none, everything that it can give. So pipelines
-that convert give what is wanted, and none is refused.
+The question of an element holds all the formats that it can give. The answer has those of them that
+are wanted, in their order, and no others; or all of them if none is wanted. So pipelines that
+convert give a wanted format, and no pipeline is refused.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _answer(wanted: Any, _: Any, info: Any) -> Any:
         return Gst.PadProbeReturn.OK
     pointer = pointer_of(query)
     possible = query.parse_caps()
-    del query  # gi's reference: GStreamer changes only what has no other holder
+    del query  # gi's reference: GStreamer only changes objects without another holder
     found = None if possible is None else _narrowed(possible, wanted)
     if found is None:
         return Gst.PadProbeReturn.OK
@@ -56,7 +56,7 @@ def _answer(wanted: Any, _: Any, info: Any) -> Any:
 
 
 def _narrowed(possible: Any, wanted: Any) -> Any:
-    """The caps of those that are possible which are wanted, or of no concern; None if none is."""
+    """The possible caps that are wanted, or no pictures in memory; None if none is wanted."""
     found, any_wanted = Gst.Caps.new_empty(), False
     for number in range(possible.get_size()):
         one = possible.copy_nth(number)

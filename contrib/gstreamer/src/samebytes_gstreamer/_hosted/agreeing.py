@@ -21,11 +21,11 @@ __all__ = ["agreement", "context_near", "targets"]
 
 
 def agreement(element: Any, given: el.FrameInfo) -> tuple[el.Media, el.FrameInfo]:
-    """The first pattern that fits what comes, and what the element will give.
+    """The first pattern that fits the frames that come, and the frames that the element will give.
 
     Raises:
         NegotiationError: none fits.
-        ValueError: the element says why it cannot take them.
+        ValueError: the element refuses them; its text gives the reason.
     """
     patterns = patterns_of(element, "takes") or ()
     for pattern in patterns:
@@ -43,11 +43,11 @@ def agreement(element: Any, given: el.FrameInfo) -> tuple[el.Media, el.FrameInfo
 
 
 def context_near(neighbour: Any, name: str) -> Context:
-    """The context of that name, on the device of the elements around where they have one.
+    """The context of that name, on the device of the surrounding elements if they have one.
 
     Args:
         neighbour: a Gst.Element.
-        name: of the context.
+        name: the name of the context.
 
     Raises:
         SamebytesError: there is none.
@@ -71,8 +71,8 @@ def targets(
     Args:
         names: the memories that it takes.
         frame: one of them.
-        access: of the mapping.
-        contexts: those that are open, by name.
+        access: the access of the mapping.
+        contexts: the open contexts, by name.
         copy: whether copies are allowed.
     """
     found: list[tuple[float, Any]] = []

@@ -24,18 +24,18 @@ def own_copy(frame: GStreamerFrame) -> GStreamerFrame:
 
 
 def lend(given: Any, like: GStreamerFrame | None, caps: Any, *, copy: bool) -> Outgoing:
-    """A buffer of the bytes that an element gave, without a copy unless `copy` allows one.
+    """A buffer over the bytes that an element gave, without a copy unless `copy` allows one.
 
     Args:
         given: a samebytes.Frame or a native one.
         like: the frame that it was made of, which gives it the time if it has none.
-        caps: what was agreed on.
-        copy: allow a copy where there is no other way.
+        caps: the caps that were agreed on.
+        copy: allow a copy if there is no other way.
 
     Raises:
         UnsupportedObjectError: it cannot be wrapped as a frame.
         CopyRequiredError, NoRouteError: it does not map to "gstreamer".
-        LayoutError: it is not what was agreed on.
+        LayoutError: it does not have these caps.
     """
     frame = given if isinstance(given, Frame) else sb.frame(given)
     if isinstance(frame, GStreamerFrame):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Translate between caps and what elements take and give."""
+"""Translation between caps and the frames that elements take and give."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _COLORS = ("colorimetry", "chroma-site")
 
 
 def patterns_of(element: Any, side: str) -> tuple[el.Media, ...] | None:
-    """`takes` or `gives` of a class or an object, whose parameters are then known.
+    """`takes` or `gives` of a class, or of an object, whose parameters are known.
 
     Returns:
-        None where it gives the frame that it takes.
+        The patterns; None if it gives the frame that it takes.
     """
     declared = getattr(element, side)
     if declared == el.same():
@@ -39,7 +39,7 @@ def patterns_of(element: Any, side: str) -> tuple[el.Media, ...] | None:
 
 
 def caps_of(patterns: Sequence[el.Media], owner: str) -> Any:
-    """The Gst.Caps of what an element can take or give, of a pad's template.
+    """The Gst.Caps of the frames that an element can take or give, for a pad's template.
 
     Raises:
         UnsupportedObjectError: GStreamer has no caps for it.
@@ -103,11 +103,11 @@ def info_of(caps: Any) -> el.FrameInfo:
 
 
 def given_caps(caps: Any, given: el.FrameInfo) -> Any:
-    """Caps of what an element makes of frames with some caps.
+    """The caps of the frames that an element makes from frames with some caps.
 
     Args:
-        caps: of what it takes, one fixed structure.
-        given: what its negotiate() said.
+        caps: the caps of the frames that it takes, one fixed structure.
+        given: the result of its negotiate().
 
     Raises:
         UnsupportedObjectError: GStreamer has no caps for it.
@@ -144,10 +144,10 @@ def _with_rate(structure: Any, rate: Fraction) -> Any:
 
 
 def check_result(frame: Any, caps: Any) -> None:
-    """See whether a frame is what the caps of its pad say.
+    """Check that a frame has the caps of its pad.
 
     Raises:
-        LayoutError: it is not.
+        LayoutError: it has others.
     """
     said, info = describe(caps), frame.meta.info
     feature = frame.context.caps_feature

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GStreamer classes that registered elements derive from.
 
-GStreamer calls their methods, and takes an exception for an answer: so none leaves them. Calls of
-GStreamer's functions release the interpreter's lock, and no lock of Python's is held here.
+GStreamer calls their methods, and would take an exception for an answer, so none leaves them. Calls
+of GStreamer's functions release the interpreter's lock, and no lock of Python's is held here.
 
-A transform passes buffers through as far as its base class knows, which would otherwise copy those
-that others hold without a word. Other buffers than the one that came are pushed here.
+To its base class, a transform just passes buffers through; otherwise the base class would silently
+copy buffers that others hold. Buffers other than the one that came are pushed here.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _close(self: Any) -> None:
 
 
 def _ask_for_pages(self: Any, query: Any) -> None:
-    """Devices share whole pages of the CPU's memory: ask those before for such."""
+    """Ask the elements before for whole pages of CPU memory, which devices can share."""
     if self.on_devices:
         query.add_allocation_param(None, pages())
 

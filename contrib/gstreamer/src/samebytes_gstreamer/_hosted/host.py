@@ -39,7 +39,7 @@ class Host:
 
     Args:
         made_of: the element's class.
-        values: of its properties.
+        values: the values of its properties.
     """
 
     def __init__(self, made_of: type[el.Element], values: Values) -> None:
@@ -67,13 +67,13 @@ class Host:
         return self._element
 
     def open(self, neighbour: Any) -> None:
-        """Make the element of the values that its properties have now, and open it.
+        """Make the element with the current values of its properties, and open it.
 
         Args:
             neighbour: the Gst.Element, which knows the devices of those around it.
 
         Raises:
-            ParameterError: a property was set to what it cannot be, or was not set.
+            ParameterError: a property has an invalid value, or was not set.
             Exception: whatever open() of the element raised.
         """
         element = self._element = self._class(**self._values.read())
@@ -98,15 +98,15 @@ class Host:
             element.close()
 
     def interrupt(self) -> None:
-        """Let a call that waits return."""
+        """Make a waiting call return."""
         element = self._element
         if element is not None:
             element.interrupt()
 
     def caps_after(self, caps: Any) -> Any:
-        """Caps of what the element makes of frames with these caps, which are fixed.
+        """The caps of the frames that the element makes from frames with these (fixed) caps.
 
-        Anybody may ask at any time, so another element of the same values is asked.
+        GStreamer may ask at any time, so another element with the same values is asked.
 
         Raises:
             NegotiationError, ParameterError, ValueError: it cannot take them.
@@ -118,11 +118,11 @@ class Host:
             element.close()
 
     def agree(self, caps: Any, out_caps: Any = None) -> None:
-        """Frames with these caps will come.
+        """Negotiate for frames with these caps, which will come.
 
         Args:
-            caps: of what the element takes.
-            out_caps: of what it gives; None where it gives what it takes.
+            caps: the caps of the frames that the element takes.
+            out_caps: the caps of those that it gives; None if it gives the frames that it takes.
 
         Raises:
             NegotiationError, ValueError: it cannot take them.
@@ -132,24 +132,24 @@ class Host:
         self._targets.clear()
 
     def note_tags(self, tags: Any) -> None:
-        """Frames that come are of a stream with these tags.
+        """Note the tags of the stream whose frames come.
 
         Args:
-            tags: a Gst.TagList. Without an orientation, the one before holds.
+            tags: a Gst.TagList. If it has no orientation, the one before holds.
         """
         found, text = tags.get_string("image-orientation")
         if found:
             self._orientation = orientation_in({"image-orientation": text})
 
     def take(self, buffer: Any, pad: Any) -> tuple[bool, int]:
-        """Hand one buffer to the element, and push what it makes of it.
+        """Hand one buffer to the element, and push the buffers that it makes of it.
 
         Args:
             buffer: the Gst.Buffer.
-            pad: where buffers are pushed that are others; None of a sink.
+            pad: the pad at which other buffers than this one are pushed; None for a sink.
 
         Returns:
-            Whether this very buffer goes on, and the number of a Gst.FlowReturn.
+            True if this very buffer goes on, and the number of a Gst.FlowReturn.
 
         Raises:
             Exception: whatever the element raised, and errors of mapping.
@@ -179,11 +179,11 @@ class Host:
         )  # fmt: skip
 
     def _work(self, frame: GStreamerFrame, pad: Any) -> tuple[int, list[Outgoing] | None]:
-        """Let the element work, and push what it gives before the frame itself.
+        """Let the element work, and push the frames that it gives before the frame itself.
 
         Returns:
-            What became of that, and what is still to be pushed; None if it is just the frame, and
-            buffers go on in place.
+            The number of a Gst.FlowReturn for that, and the buffers still to be pushed; None for
+            these if it is just the frame, and buffers go on in place.
         """
         element, taken, original = self.element, self._taken, frame
         assert taken is not None
@@ -237,7 +237,7 @@ class Host:
         return own_copy(frame)
 
     def end(self, pad: Any) -> None:
-        """The stream has ended: push what the element kept back.
+        """Push the frames that the element kept back, since the stream has ended.
 
         Raises:
             ElementError: it raised.

@@ -2,8 +2,7 @@
 """The parameters of an element as properties of a GStreamer element.
 
 Numbers and truth values are properties of their types; everything else is text, as on a command
-line. Setting a property cannot fail, so what is wrong with a value is reported when the element
-opens.
+line. Setting a property cannot fail, so an invalid value is reported when the element opens.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Values:
         self.copy: bool = own is not None and _shown(own)
 
     def set(self, name: str, value: Any) -> None:
-        """Keep a value; what is wrong with it is raised by `read`."""
+        """Keep a value; `read` raises the error if it is invalid."""
         if name == COPY:
             self.copy = value
             if COPY not in self._declared:
@@ -63,7 +62,7 @@ class Values:
             self._wrong[name] = error.with_traceback(None)
 
     def get(self, name: str) -> Any:
-        """The value as the property has it."""
+        """The value in the form of the property."""
         if name == COPY:
             return self.copy
         parameter = self._declared[name]
@@ -159,7 +158,7 @@ def _shown(parameter: Parameter) -> Any:
 
 
 def _plain(parameter: Parameter, value: Any) -> Any:
-    """A value as the property has it."""
+    """A value in the form of the property."""
     if value is None or _type_of(parameter) is not str:
         return value
     if isinstance(value, list | tuple):

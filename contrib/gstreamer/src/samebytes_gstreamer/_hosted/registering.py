@@ -29,25 +29,25 @@ def register(
         Gst.parse_launch("videotestsrc ! Blur radius=7 ! autovideosink")
 
     A Transform or TransformInplace becomes a GstBase.BaseTransform, a Sink a GstBase.BaseSink. Its
-    parameters are properties (`add_labels` is `add-labels`), whose values count from when the
-    pipeline goes to PAUSED; there the element is opened, and on the way back to READY closed. One
-    more property, `copy`, allows copies, which are counted; a parameter `copy` has its value.
+    parameters are properties (`add_labels` is `add-labels`), whose values are read when the
+    pipeline goes to PAUSED; the element is opened then, and closed on the way back to READY. One
+    more property, `copy`, allows copies, which are counted; a parameter `copy` gets its value.
 
     Args:
-        element_class: a class, or what `el.inplace`, `el.transform` or `el.sink` made of a
-            function.
-        name: what it is called in pipelines; by default its own name, with "_" for "." and the
-            like. One that was registered before is replaced for pipelines made from now on.
-        rank: for elements that look for others by themselves, as a Gst.Rank; by default they never
+        element_class: a class, or a function that `el.inplace`, `el.transform` or `el.sink`
+            decorated.
+        name: its name in pipelines; by default its own name, with "_" for "." and the like. An
+            element registered under that name before is replaced for pipelines made from now on.
+        rank: a Gst.Rank, for elements that look for others by themselves; by default they never
             choose it.
 
     Returns:
         Its name in pipelines.
 
     Raises:
-        UnsupportedObjectError: it is no such class, GStreamer has another element of that name, or
-            no caps for what it takes and gives, as where that depends on parameters; or a parameter
-            is called like a property that all elements have.
+        UnsupportedObjectError: it is not such a class, GStreamer has another element of that name,
+            or GStreamer has no caps for the frames that it takes and gives, for instance because
+            they depend on parameters; or a parameter has the name of a property of all elements.
     """
     made_of = _checked(element_class)
     base = _base_of(made_of)
@@ -69,7 +69,7 @@ def register(
             "__gtype_name__": unique,
             "__gproperties__": properties_of(made_of.declared_parameters(), base, kind),
             "made_of": made_of,
-            # One that takes frames as they come may hand them to a device itself.
+            # An element that takes frames as they come may hand them to a device itself.
             "on_devices": any({*(p.memories or ("any",))} - {"cpu", "gstreamer"} for p in takes),
             "taken": taken,
             "given": given,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GstMemory: its kinds, planes in it, memory of Python lent to GStreamer, and who allocates.
+"""GstMemory: its kinds, planes in it, memory of Python lent to GStreamer, and allocation.
 
-A buffer is more than one of them.
+A buffer can consist of several of them.
 """

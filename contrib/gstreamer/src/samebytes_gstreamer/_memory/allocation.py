@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The allocation query: elements that allocate ask those after them in what memory.
+"""The allocation query, by which elements ask those after them which memory to allocate.
 
 A GPU and an NPU take memory of the CPU in whole pages, or refuse to share it; a GPU wants each
 plane of a picture to begin at a cache line, too.
@@ -28,9 +28,9 @@ def pages() -> Any:
 def answer_with_pages(pad: Any) -> None:
     """Ask for such memory at a pad of a sink that has no answer of its own.
 
-    Where planes of a picture would not begin at cache lines, rows are padded to whole ones; memory
-    then begins at one, and not at a page: GStreamer would make whole pages of the rows too. No two
-    buffers share a page all the same, which an NPU takes once.
+    If planes of a picture would not begin at cache lines, rows are padded to whole ones; memory
+    then begins at a cache line, not at a page, since GStreamer would pad rows to whole pages too.
+    Still no two buffers share a page, which an NPU takes only once.
     """
     pad.add_probe(Gst.PadProbeType.QUERY_DOWNSTREAM, _answer)
 
@@ -48,7 +48,7 @@ def _answer(_: Any, info: Any) -> Any:
         return Gst.PadProbeReturn.OK
     pointer = pointer_of(query)
     caps, wants_pool = query.parse_allocation()
-    del query  # gi's reference: GStreamer changes only what has no other holder
+    del query  # gi's reference: GStreamer only changes objects without another holder
     picture = _picture_to_pad(caps) if wants_pool else None
     params = pages() if picture is None else _aligned(_LINE)
     gst.gst_query_add_allocation_param(pointer, None, pointer_of(params))

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 CLEAR = ctypes.cast(gst.gst_clear_mini_object, c_void_p).value or 0
-"""The release function of what is lent; its argument is a slot of a loan."""
+"""The release function of lent objects; its argument is a slot of a loan."""
 
 _Memory = OwnedPointer.freed_by(another(gst, "gst_clear_mini_object"), "GstMemoryPointer")
 _new_wrapped = another(gst, "gst_memory_new_wrapped", _Memory)
@@ -76,14 +76,14 @@ def wrap_bytes(loan: Loan, address: int, nbytes: int, *, readonly: bool) -> Owne
 
 
 def attach_loan(loan: Loan, memory: OwnedPointer, quark: int) -> None:
-    """Have a GstMemory* keep what the loan holds, under a name, for as long as it lives."""
+    """Have a GstMemory* keep the objects of the loan, under a name, for as long as it lives."""
     slot = loan.slot()
     gst.gst_mini_object_set_qdata(memory, quark, slot, CLEAR)
     loan.fill(slot)
 
 
 def dmabuf_memory(allocator: int, fd: int, size: int) -> OwnedPointer:
-    """A GstMemory* over a DMA-BUF, whose descriptor stays whose it is.
+    """A GstMemory* over a DMA-BUF, whose descriptor stays its owner's.
 
     Raises:
         Refused: GStreamer has no memory behind descriptors on this system.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GstMemory: what kind it is, where it lies, who may write to it, and its mapping to the CPU."""
+"""GstMemory: its kind and place, permission to write to it, and its mapping to the CPU."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ __all__ = [
     "sink_took",
 ]
 
-# GStreamer lets nobody read what is mapped for writing alone, and plain memory has nothing to
-# fetch: so "w" is mapped for both.
+# GStreamer forbids reading memory that is only mapped for writing, and plain memory has nothing to
+# fetch, so "w" is mapped for both.
 _FLAGS: dict[Access, int] = {
     "r": GST_MAP_READ,
     "w": GST_MAP_READ | GST_MAP_WRITE,
@@ -106,7 +106,7 @@ _in_sinks: dict[int, int] = {}
 
 
 def sink_took(buffer: int) -> None:
-    """The appsink of a source of ours refers to this GstBuffer*."""
+    """Note that the appsink of a source of ours refers to this GstBuffer*."""
     _in_sinks[buffer] = _in_sinks.get(buffer, 0) + 1
 
 
@@ -127,8 +127,8 @@ def is_readonly(memory: int) -> bool:
 def is_writable(memory: int, buffer: int = 0) -> bool:
     """True if the memory can be written to without anybody else noticing.
 
-    GStreamer counts: the buffers that a memory is in, the references to that buffer, and those to
-    the sample around it. gst_memory_map() alone looks at the first.
+    GStreamer counts the buffers that a memory is in, the references to that buffer, and those to
+    the sample around it. gst_memory_map() only looks at the first.
 
     Args:
         memory: a GstMemory*.
@@ -139,7 +139,7 @@ def is_writable(memory: int, buffer: int = 0) -> bool:
     if gst.gst_mini_object_is_writable(memory):
         return True
     # The thread of the source may pull the next sample meanwhile: its sink drops the reference
-    # first, and then it is counted no longer.
+    # first, and only then is it no longer counted.
     if buffer in _in_sinks:
         return is_kept_by_us(buffer)
     return bool(gst.gst_mini_object_is_writable(memory))

@@ -4,8 +4,9 @@
 GStreamer sees a memory of a size that it cannot map, so queues, tees and appsinks pass it on and
 an element that wants its bytes fails cleanly. An allocator of our own would have to answer its
 calls in Python, on streaming threads that would wait for the interpreter; so the memory is one of
-GStreamer's, over a descriptor that lets nobody read, and the frame is attached to it. There is one
-for all planes: of several that cannot be mapped GStreamer merges what it finds in fresh memory.
+GStreamer's, over a descriptor that cannot be read, and the frame is attached to it. There is one
+memory for all planes: GStreamer merges several that cannot be mapped into new memory with whatever
+it finds there.
 """
 
 from __future__ import annotations

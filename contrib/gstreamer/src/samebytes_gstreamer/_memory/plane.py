@@ -21,8 +21,8 @@ __all__ = ["GStreamerPlane"]
 class GStreamerPlane:
     """One array in a Gst.Memory: a plane of an image or of sound, or a tensor.
 
-    It keeps the memory, and what the memory is in: a buffer that nobody holds goes back to its
-    pool, and its memory is filled again, whoever holds that.
+    It keeps the memory, and the buffer that it is in: a buffer that nothing holds goes back to its
+    pool, and its memory is filled again, even if the memory is held.
 
     Attributes:
         memory: the Gst.Memory, one reference to it.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metas of Intel's DL Streamer: results of inference, JSON, and events in sound.
 
-Whoever reads a buffer that has them has the library loaded already. They are found by the names
-of their types; its structures are those of its public headers.
+In a process that reads a buffer with such metas, the library is loaded already. They are found by
+the names of their types; the structures are those of the library's public headers.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def add_gva_metas(
 
 
 def add_dlstreamer_metas(buffer: int, known: Mapping[str, Any]) -> None:
-    """Attach to a GstBuffer* what `read_dlstreamer_metas` read, if the library is loaded."""
+    """Attach the metas that `read_dlstreamer_metas` read to a GstBuffer*, if it is loaded."""
     for kind, fill in _FILL.items():
         items = known.get(kind)
         if not isinstance(items, list | tuple):
@@ -130,7 +130,7 @@ def has_tensor_meta() -> bool:
 
 
 def _implementation(kind: str) -> int | None:
-    """The GstMetaInfo* of that kind, if somebody registered it with the layout that we know."""
+    """The GstMetaInfo* of that kind, if it is registered with the layout known here."""
     name, mirror = _IMPLEMENTATIONS[kind]
     info: int | None = gst.gst_meta_get_info(name)
     if info is None or GstMetaInfo.from_address(info).size < ctypes.sizeof(mirror):

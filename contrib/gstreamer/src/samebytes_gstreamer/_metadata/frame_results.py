@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed entries that speak of a whole frame, as metas of its buffer.
+"""Typed entries about a whole frame, as metas of its buffer.
 
-Where DL Streamer's library is loaded, its own meta has tensors and classifications. Elsewhere, and
-for what it has no meta for, it is a custom meta of this package. Elements that convert or scale
-pass it on; those that cut, turn or enlarge a picture drop it, since it speaks of the whole.
+If DL Streamer's library is loaded, tensors and classifications are in its own meta. Otherwise, and
+for other entries, there is a custom meta of this package. Elements that convert or scale a picture
+pass it on; those that cut, turn or enlarge it drop the meta, since it describes the whole.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .structures import read_structure, write_fields
 
 __all__ = ["add_results", "read_results", "remove_results"]
 
-# The structure in a custom meta has the name of the meta, so what it says is a field.
+# The structure in a custom meta has the name of the meta, so its kind is a field.
 _KIND = "kind"
 
 
@@ -33,20 +33,20 @@ def read_results(metas: Metas, tensors: Sequence[dict[str, Any]]) -> list[Entry]
     """The entries on a buffer.
 
     Args:
-        metas: of the buffer.
-        tensors: what was read of its metas of DL Streamer.
+        metas: the metas of the buffer.
+        tensors: the contents of its metas of DL Streamer.
     """
     own = [read_structure(meta.structure) for meta in metas.results if meta.structure]
     return entries_in([*tensors, *({**fields, "name": fields.get(_KIND)} for fields in own)])
 
 
 def add_results(buffer: int, tensors: Sequence[dict[str, Any]], entries: Sequence[Entry]) -> None:
-    """Attach entries to a GstBuffer*, and tensors of DL Streamer where its library is loaded.
+    """Attach entries to a GstBuffer*, and tensors of DL Streamer if its library is loaded.
 
     Args:
-        buffer: it can be written.
-        tensors: what was read of such metas; entries count against them.
-        entries: those that `is_carried`.
+        buffer: a buffer that can be written.
+        tensors: the contents of such metas; entries take precedence over them.
+        entries: entries for which `is_carried` is true.
     """
     found = [(fields, entry_of(fields)) for fields in merged(tensors, entries)]
     if found and has_tensor_meta():
@@ -70,9 +70,9 @@ def remove_results(buffer: int, metas: Metas) -> None:
 def _info() -> int:
     """The GstMetaInfo* of the custom meta."""
     known: int | None = gst.gst_meta_get_info(RESULT_META)
-    # What is said of a whole picture is not said of a part, and no meta of this kind can be moved.
-    # videocrop, videobox and videoflip drop what has the first tag. Since GStreamer can move metas
-    # (1.28), they drop what has both, and so do videoscale and videoconvert.
+    # Results of a whole picture are not those of a part, and no meta of this kind can be moved.
+    # videocrop, videobox and videoflip drop those with the first tag. As GStreamer can move metas
+    # since 1.28, they drop those with both, and so do videoscale and videoconvert.
     moves = hasattr(video.library, "gst_video_meta_transform_matrix_init")
     tags = (c_char_p * 3)(b"orientation", b"size" if moves else None, None)
     return known or int(gst.gst_meta_register_custom(RESULT_META, tags, None, None, None))

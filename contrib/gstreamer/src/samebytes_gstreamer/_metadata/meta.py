@@ -52,19 +52,19 @@ class GStreamerMeta(FrameMeta):
     """A FrameMeta that was read from a buffer.
 
     `pts` is in nanoseconds. `metadata` has the entries that all backends share
-    (docs/reference/frame-metadata.md). Where caps say nothing of colours, they are what GStreamer
-    takes for granted. `metadata["gstreamer"]` has what else is known: `dts` and `duration`
-    (nanoseconds), `offset`, `offset_end`, `one_field`, and of the caps `caps` (as text),
+    (docs/reference/frame-metadata.md). Colours that the caps do not name are those that GStreamer
+    assumes. `metadata["gstreamer"]` has everything else that is known: `dts` and `duration`
+    (nanoseconds), `offset`, `offset_end`, `one_field`, and from the caps `caps` (as text),
     `framerate`, `pixel_aspect_ratio`, `colorimetry`, `interlace_mode`; metas of DL Streamer are
-    under `gva_tensors`, `gva_json` and `gva_audio_events`. Where both say the same thing, the
-    shared entry is the one that counts on the way back. So do the typed entries, and label,
-    confidence and `metadata["label_id"]` of a region, against structures in `gva_tensors` and in
+    under `gva_tensors`, `gva_json` and `gva_audio_events`. If a fact is in both, the shared entry
+    is the one that counts on the way back. Likewise, the typed entries, and label, confidence and
+    `metadata["label_id"]` of a region, count more than structures in `gva_tensors` and in
     `metadata["params"]` of regions.
 
     Attributes:
-        description: what the caps said.
-        crop: whether the planes are those of the cropped picture.
-        said: what its buffer says, to be compared with what the frame says when it is passed on.
+        description: the contents of the caps.
+        crop: True if the planes are those of the cropped picture.
+        said: the results on its buffer, to be compared with the frame's when it is passed on.
     """
 
     __slots__ = ("crop", "description", "said")
@@ -89,13 +89,13 @@ class Said(NamedTuple):
 
 
 def said_by(buffer: int, meta: FrameMeta) -> Said:
-    """Regions and entries of a GstBuffer* that says the same as the meta of its frame."""
+    """The regions and entries of a GstBuffer* that has the same as the meta of its frame."""
     regions = [replace(region, metadata=_own(region.metadata)) for region in meta.regions]
     return Said(buffer, regions, carried_in(meta.metadata))
 
 
 def _own(metadata: dict[str, Any]) -> dict[str, Any]:
-    # Entries never change, and what they refer to is not to be copied: only their list is.
+    # Entries never change, and objects in them must not be copied: only their list is.
     return {
         key: list(value) if key == KEY and isinstance(value, list) else deepcopy(value)
         for key, value in metadata.items()
@@ -185,7 +185,7 @@ def _region(meta: GstVideoRegionOfInterestMeta, left: int, top: int) -> Region:
 
 
 def clock_time(meta: FrameMeta) -> int:
-    """The time of a frame as a GstClockTime; GST_CLOCK_TIME_NONE where that cannot say it."""
+    """The time of a frame as a GstClockTime; GST_CLOCK_TIME_NONE if it cannot be one."""
     pts, base = meta.pts, meta.time_base
     if pts is None or base is None or pts < 0:
         return GST_CLOCK_TIME_NONE
@@ -196,15 +196,15 @@ def clock_time(meta: FrameMeta) -> int:
 
 
 def write_meta(buffer: int, meta: FrameMeta) -> None:
-    """Put time, regions, results and what came from GStreamer onto a GstBuffer* of ours.
+    """Put time, regions, results, and metadata that came from GStreamer, onto a GstBuffer* of ours.
 
-    Left out is what GStreamer cannot say: time in unknown units or before zero, regions that
-    begin left of or above the picture or between pixels, typed entries of other classes than
-    `is_carried` names, tensors that the CPU does not read in place, and metas of libraries that
-    are not loaded. No bytes of tensors are copied.
+    Things that GStreamer cannot express are left out: times in unknown units or before zero,
+    regions that begin left of or above the picture or between pixels, typed entries of classes
+    other than those of `is_carried`, tensors that the CPU does not read in place, and metas of
+    libraries that are not loaded. No bytes of tensors are copied.
 
     Raises:
-        LayoutError, UnknownNameError: an entry that backends share is not what it can be.
+        LayoutError, UnknownNameError: an entry that backends share is invalid.
     """
     head = GstBuffer.from_address(buffer)
     head.pts = clock_time(meta)
@@ -247,10 +247,10 @@ def add_regions(
     """Attach regions to a GstBuffer*, as `write_meta` does: in its relation meta, if it can be.
 
     Args:
-        entries: of the whole frame, for the relation meta.
-        left, top: where the picture begins that they are in.
-        info: of that picture, without which segmentations are left out.
-        more: the buffer has regions already, which those may be parts of.
+        entries: the entries of the whole frame, for the relation meta.
+        left, top: the origin of the picture that they are in.
+        info: the description of that picture, without which segmentations are left out.
+        more: True if the buffer has regions already, which these may be parts of.
     """
     there = (
         _numbers_by_id(buffer) if more and any("parent_id" in r.metadata for r in regions) else {}

@@ -52,11 +52,11 @@ class Metas:
     """The metadata attached to a buffer. The structures are the buffer's own memory.
 
     Attributes:
-        video: where the planes lie.
-        crop: the part that is meant to be seen.
-        audio: where the channels of sound lie.
+        video: the places of the planes.
+        crop: the part of the picture that is meant to be seen.
+        audio: the places of the channels of sound.
         analytics, outputs: the results of GstAnalytics, and its tensors.
-        regions, results, tensors, json, audio_events: all that there are, in their order.
+        regions, results, tensors, json, audio_events: all metas of that kind, in their order.
     """
 
     video: GstVideoMeta | None = None
@@ -88,7 +88,7 @@ def metas_of(buffer: int) -> Metas:
 def _enter(found: Metas, meta: ctypes.Structure) -> None:
     match meta:
         case GstVideoMeta():
-            # More than one are the views of a stereo picture; the first has the lowest id.
+            # Several of them are the views of a stereo picture; the first has the lowest id.
             if found.video is None or meta.id < found.video.id:
                 found.video = meta
         case GstAudioMeta():

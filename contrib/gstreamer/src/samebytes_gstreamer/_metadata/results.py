@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Typed entries as the fields of structures and back, by the names that DL Streamer gives them."""
+"""Typed entries as the fields of structures and back, by DL Streamer's names for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DETECTION = "detection"
 _OBJECT_ID = "object_id"
 _CLASSIFICATION = "classification"
 _TENSOR = "tensor"
-# A structure has a name in any case; these are none of a tensor.
+# A structure always has a name; these names are not those of tensors.
 _NO_NAMES = ("meta", "unnamed", _CLASSIFICATION, _TENSOR)
 # DL Streamer keeps the numbers that OpenVINO's InferenceEngine::Precision had.
 _PRECISIONS = {
@@ -41,7 +41,7 @@ _PRECISIONS = {
     "uint32": 74,
 }
 _DTYPES = {number: name for name, number in _PRECISIONS.items()}
-# Likewise of InferenceEngine::Layout; other layouts are said by their text.
+# Likewise for InferenceEngine::Layout; other layouts are written as text.
 _LAYOUTS = {"NCHW": 1, "NHWC": 2, "NC": 193}
 _LAYOUT_NAMES = {number: name for name, number in _LAYOUTS.items()}
 _OF_DETECTIONS = {"confidence", "label_id", "label"}
@@ -55,13 +55,13 @@ def is_carried(entry: object) -> bool:
 
 
 def entries_in(params: Sequence[Mapping[str, Any]]) -> list[Entry]:
-    """The entries that structures say, each given by its fields and its "name"."""
+    """The entries in structures, each a dict of its fields and its "name"."""
     found = (entry_of(fields) for fields in params)
     return [entry for entry in found if entry is not None]
 
 
 def detected(params: Sequence[Mapping[str, Any]]) -> tuple[float | None, int | None]:
-    """Confidence and label_id of a region, as its structures say them."""
+    """The confidence and label_id of a region, from its structures."""
     own = [fields for fields in params if entry_of(fields) is None]
     confidences = [f["confidence"] for f in own if isinstance(f.get("confidence"), float)]
     detections = [f for f in own if _is_detection(f)]
@@ -70,7 +70,7 @@ def detected(params: Sequence[Mapping[str, Any]]) -> tuple[float | None, int | N
 
 
 def label_in(params: Sequence[Mapping[str, Any]]) -> str:
-    """The label of a region whose meta has no room for it, as its structures say it."""
+    """The label of a region whose meta has no room for it, from its structures."""
     labels = [fields.get("label") for fields in params if _is_detection(fields)]
     return next((label for label in labels if isinstance(label, str)), "")
 
@@ -78,10 +78,10 @@ def label_in(params: Sequence[Mapping[str, Any]]) -> str:
 def with_detection(
     params: Sequence[_Fields], region: Region, *, label: bool = False
 ) -> list[_Fields]:
-    """Structures that say confidence and label_id of the region, instead of what they said.
+    """Structures with the confidence and label_id of the region in place of their own.
 
     Args:
-        label: they say its label too.
+        label: True to put its label there, too.
     """
     confidence = None if region.confidence is None else float(region.confidence)
     label_id = _number(region.metadata.get("label_id"))
@@ -115,7 +115,7 @@ def _number(value: Any) -> int | None:
 
 
 def entry_of(fields: Mapping[str, Any]) -> Entry | None:
-    """The entry that one structure says; None if it says none, or what cannot be."""
+    """The entry in one structure; None if it has none, or an invalid one."""
     name = fields.get("name")
     try:
         if name == _OBJECT_ID:
@@ -134,7 +134,7 @@ def entry_of(fields: Mapping[str, Any]) -> Entry | None:
 
 
 def _result(fields: Mapping[str, Any]) -> InferenceResult | None:
-    """The output of a model in a structure, if it has one. Its tensor lies where the bytes do."""
+    """The output of a model in a structure, if it has one; its tensor is over the same bytes."""
     name = fields.get("tensor_name")
     if name is None:
         name = fields.get("name", "")
@@ -154,7 +154,7 @@ def _array(fields: Mapping[str, Any]) -> np.ndarray[Any, Any] | None:
     element = np.dtype(_DTYPES[precision])
     if not isinstance(dims, list) or not all(isinstance(n, int) and n >= 0 for n in dims):
         return None
-    # Others may have written it: a shape that the bytes do not have is not believed.
+    # Others may have written it: a shape that does not fit the bytes is not believed.
     if math.prod(dims) * element.itemsize != len(data) or not len(data):
         return None
     try:
@@ -171,10 +171,10 @@ def _is_bytes(data: Any) -> TypeGuard[bytes | np.ndarray[Any, Any]]:
 
 
 def merged(params: Sequence[_Fields], entries: Sequence[Entry]) -> list[_Fields]:
-    """Structures that say these entries, and whatever else structures said before.
+    """Structures with these entries, and with everything else in the structures before.
 
-    The entries count: what says another one, which was changed or removed, is left out. A structure
-    that says one of them is kept with all that it has.
+    The entries count: structures for another one, which was changed or removed, are left out. A
+    structure for one of them is kept with all its fields.
     """
     wanted = [(entry, _fields_of(entry)) for entry in entries if is_carried(entry)]
     kept = []
@@ -240,7 +240,7 @@ def _result_fields(result: InferenceResult) -> _Fields:
 
 
 def _host_array(result: InferenceResult) -> np.ndarray[Any, Any] | None:
-    """The tensor, where the CPU reads it in place and in one piece: nothing is copied here."""
+    """The tensor, if the CPU reads it in place and in one piece: nothing is copied here."""
     if result.tensor is None:
         return None
     try:

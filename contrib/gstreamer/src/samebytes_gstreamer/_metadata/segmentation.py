@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Segmentation: a picture of numbers, each of which says what is shown where it stands."""
+"""Segmentation: a picture of numbers, each of which stands for the thing shown at its place."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ _MOST_ID = 2**32 - 1
 class Segmentation(Entry):
     """A mask for several things at once, as GstAnalyticsSegmentationMtd has it.
 
-    It speaks of the picture that it was made for: a part or a turned picture does not have it. The
-    mask of one object is an `InferenceResult` of its region, with `format="mask"`.
+    It describes the picture that it was made for: parts of it and turned pictures do not get it.
+    The mask of one object is an `InferenceResult` of its region, with `format="mask"`.
 
     Args:
-        mask: uint8 or uint16 [rows, columns], of any size: each element is a number of `ids`, and
-            what is none of them belongs to nothing. A samebytes Tensor, or an array that shares its
+        mask: uint8 or uint16 [rows, columns], of any size: each element is one of the numbers in
+            `ids`, or another number for nothing. A samebytes Tensor, or an array that shares its
             bytes, which becomes one; nothing is copied.
         ids: the numbers, in the order of `labels`.
-        labels: what each is, or nothing at all.
-        box: x_min, y_min, x_max and y_max of what the mask covers, in parts of the picture.
+        labels: the label of each number, or an empty sequence.
+        box: x_min, y_min, x_max and y_max of the area that the mask covers, in fractions of the
+            picture.
         instances: True if each number is one object, False if it is all objects of a class.
-            GStreamer has no function that reads it: it is False in what was read.
+            GStreamer has no function that reads it: in segmentations that were read, it is False.
 
-    Two are equal if all of this is equal; masks are if they are the same object.
+    Two are equal if all of these are equal; masks are equal if they are the same object.
 
     Raises:
         MetadataError: an invalid value.

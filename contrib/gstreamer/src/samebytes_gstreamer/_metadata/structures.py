@@ -67,8 +67,8 @@ def read_structure(structure: int) -> dict[str, Any]:
     """The fields of a GstStructure*, as Python's values.
 
     Byte arrays (GVariant of "ay") become bytes of the reader's own, a copy that counts; arrays
-    become lists, fractions Fraction; what has no counterpart becomes its text, and pointers are
-    left out.
+    become lists, and fractions Fraction; values of types without a counterpart become their text,
+    and pointers are left out.
     """
     fields = {}
     for number in range(gst.gst_structure_n_fields(structure)):
@@ -80,7 +80,7 @@ def read_structure(structure: int) -> dict[str, Any]:
 
 
 def dicts_in(items: Any) -> list[dict[str, Any]]:
-    """The dicts in a list of somebody's; none, if it is not a list."""
+    """The dicts in a list from outside; none if it is not a list."""
     return [i for i in items if isinstance(i, dict)] if isinstance(items, list | tuple) else []
 
 
@@ -97,7 +97,7 @@ def new_structure(name: str, fields: Mapping[str, Any]) -> int:
 
 
 def write_fields(structure: int, fields: Mapping[str, Any]) -> None:
-    """Set fields of a GstStructure*. "name" is not one of them: it names the structure.
+    """Set fields of a GstStructure*, except "name", which names the structure.
 
     Bytes are lent, not copied: the structure, and whatever shares its values, keeps them alive.
     """
@@ -150,7 +150,7 @@ def _variant(value: int) -> Any:
     address = glib.g_variant_get_fixed_array(variant, byref(count), 1)
     if not address:
         return b""
-    # Whoever writes the buffer next may remove the structure, and its bytes with it.
+    # The next element that writes the buffer may remove the structure, and its bytes with it.
     count_copy("gstreamer -> data_buffer", count.value)
     return ctypes.string_at(address, count.value)
 
@@ -180,7 +180,7 @@ _READ: dict[bytes, Callable[[int], Any]] = {
 
 
 def _utf8(text: str) -> bytes:
-    """The text as a structure takes it: UTF-8, which labels of other elements need not be."""
+    """The text in the form that a structure takes: UTF-8, unlike labels of some other elements."""
     return text.encode(errors="replace")
 
 

@@ -32,9 +32,9 @@ class TagReader:
         self._tags: dict[str, Any] = {}
 
     def read(self) -> dict[str, Any]:
-        """Tag -> value, or a list where there are several; dates as ISO 8601.
+        """Tag -> value, or a list if there are several; dates as ISO 8601.
 
-        What is neither text nor a number (cover images) is left out.
+        Values that are neither text nor numbers (cover images) are left out.
         """
         events = list(_tag_events(self._pad))
         # gi makes new objects of the same events.
@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
 
 
 def orientation_in(tags: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of `frame.metadata` that tags say."""
+    """The entries of `frame.metadata` that follow from tags."""
     said = tags.get(_ORIENTATION)
     if not isinstance(said, str) or said not in _ORIENTATIONS:
         return {}
@@ -78,14 +78,14 @@ def orientation_in(tags: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_orientation(tags: Any, metadata: Mapping[str, Any]) -> Any:
-    """Tags that say what the entries of a frame's metadata say.
+    """Tags with the orientation in the entries of a frame's metadata.
 
     Args:
-        tags: of metadata["gstreamer"].
-        metadata: of the frame.
+        tags: those in metadata["gstreamer"].
+        metadata: the metadata of the frame.
 
     Raises:
-        LayoutError: an entry is not what it can be.
+        LayoutError: an entry is invalid.
     """
     rotation, mirrored = rotation_of(metadata), mirrored_of(metadata)
     held = dict(tags) if isinstance(tags, Mapping) else {}
@@ -100,7 +100,7 @@ def with_orientation(tags: Any, metadata: Mapping[str, Any]) -> Any:
 def tag_event(tags: Any) -> Any:
     """An event that carries tags downstream, or None if there are none.
 
-    Left out are tags that GStreamer does not know, and values that are not of a tag's type.
+    Tags that GStreamer does not know are left out, and so are values that are not of a tag's type.
     """
     tag_list = Gst.TagList.new_empty()
     for name, values in tags.items() if isinstance(tags, Mapping) else ():

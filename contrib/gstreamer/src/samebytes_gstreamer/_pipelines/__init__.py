@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines that frames come out of and go into, and the elements of samebytes made of them.
+"""Pipelines to read frames from and to write frames to, and the elements of samebytes for them.
 
-What a program added to a frame goes onto the buffer that goes on.
+Results that a program added to a frame are put onto the buffer that goes on.
 """

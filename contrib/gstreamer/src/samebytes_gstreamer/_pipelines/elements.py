@@ -20,15 +20,15 @@ from .source import GStreamerSource
 __all__ = ["SinkElement", "SourceElement"]
 
 _USUAL = Fraction(1, 25)
-"""Seconds of a frame that says neither its duration nor a rate."""
+"""The seconds of a frame that has neither a duration nor a rate."""
 _AS_LONG_AS_A_FRAME = Fraction(1, 240)
 """Seconds from which a unit of time may be the length of a frame; clocks count in shorter ones."""
 _SOON = 0.05
-"""Seconds in which a streaming thread that does not refer to its frames has released one."""
+"""The seconds within which a streaming thread that does not keep its frames has released one."""
 
 
 class _Offered(el.Media):
-    """Any frame. Pictures in memory may be of every format, as far as is known before they come."""
+    """Any frame. Before they come, pictures in memory may be of every format."""
 
     def offers(self, like: el.FrameInfo | None) -> list[el.FrameInfo]:
         """One of each format."""
@@ -44,12 +44,12 @@ class SourceElement(el.Source):
     `timeout`, which counts only while no frame of the pipeline moves.
 
     Elements of GStreamer that can give several formats give one that the next elements take, if
-    there is one. Caps in the pipeline count more.
+    there is one. Caps in the pipeline take precedence.
 
     Times are those at which a player shows the frames (running times): a stream whose buffers begin
-    at 80 ms, as those of an MP4 with B-frames do, begins at 0. They rise, as of `el.Timeline`: they
-    go on where they repeat or step back, and if `live` where they step far ahead; pictures without
-    a time get it by the rate.
+    at 80 ms, like those of an MP4 with B-frames, begins at 0. They always rise, by `el.Timeline`:
+    times that repeat or step back, and in a `live` source those that jump far ahead, go on after
+    the frame before; pictures without a time get one from the rate.
     """
 
     name = "gstreamer.source"
@@ -73,7 +73,7 @@ class SourceElement(el.Source):
     _released_soon = False
 
     def negotiate(self, wanted: el.FrameInfo | None) -> None:
-        """Nothing: the first frame says what it is."""
+        """None: the frames are only known with the first one."""
 
     def open(self, context: Context | None) -> None:
         """Make the pipeline and play it."""
@@ -109,12 +109,12 @@ class SourceElement(el.Source):
             try:
                 source.await_release(frame, Deadline(_SOON, "no release"))
             except PipelineTimeoutError:
-                # As of a decoder that refers to it: frames wait before the element that writes.
+                # As for a decoder that refers to it: frames wait before the element that writes.
                 self._released_soon = False
         return frame
 
     def interrupt(self) -> None:
-        """End a read that waits."""
+        """End a waiting read."""
         source = self._source
         if source is not None:
             source.interrupt()
@@ -127,7 +127,7 @@ class SourceElement(el.Source):
 
 
 def _place(frame: GStreamerFrame, shown: int | None, timeline: el.Timeline) -> None:
-    """Give a frame its time. Sound and tensors that come without one have no rate to count by."""
+    """Give a frame its time. Sound and tensors without a time have no rate to count by."""
     meta = frame.meta
     if shown is not None and meta.pts is not None:
         meta.pts = shown
@@ -139,14 +139,14 @@ def _place(frame: GStreamerFrame, shown: int | None, timeline: el.Timeline) -> N
 
 
 class SinkElement(el.Sink):
-    """Frames for a pipeline of GStreamer, as `GStreamerSink` writes them.
+    """Writes frames to a pipeline of GStreamer, as `GStreamerSink` does.
 
         el.Pipeline(..., el.create("gstreamer.sink", "videoconvert ! autovideosink"))
 
     Pictures without a time get the end of the one before, unless the appsrc has do-timestamp.
 
-    When the element is closed, the stream is ended, and what was written is worked on, for at most
-    `timeout` seconds.
+    When the element is closed, the stream is ended, and the pipeline gets at most `timeout` seconds
+    to finish the frames that were written.
     """
 
     name = "gstreamer.sink"
@@ -204,7 +204,7 @@ class SinkElement(el.Sink):
             meta.pts, meta.time_base = kept
 
     def interrupt(self) -> None:
-        """End a write that waits for room."""
+        """End a write that is waiting for room."""
         sink = self._sink
         if sink is not None:
             sink.interrupt()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffers on their way out, at the times that their frames say."""
+"""Buffers on their way out, with the times of their frames."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Outgoing:
     def of(cls, frame: GStreamerFrame) -> Outgoing:
         """A reference to the buffer of a frame.
 
-        Where the frame's time was changed, the buffer gets it; if others hold that, another one on
-        the same memory.
+        If the frame's time was changed, the buffer gets it; if others hold the buffer, another one
+        on the same memory does.
 
         Raises:
             UnsupportedObjectError: others hold it, and its memory cannot be in two buffers.
@@ -61,7 +61,7 @@ class Outgoing:
         return pointer
 
     def push(self, pad: Any) -> int:
-        """Hand it to the pad's peer, without a holder in Python: the number of a Gst.FlowReturn."""
+        """Hand it to the pad's peer, with no holder in Python; the number of a Gst.FlowReturn."""
         return int(gst.gst_pad_push(pointer_of(pad), self.given()))
 
     def __del__(self) -> None:
@@ -70,7 +70,7 @@ class Outgoing:
 
 
 def has_other_time(frame: GStreamerFrame) -> bool:
-    """True if a frame says another time than its buffer."""
+    """True if a frame has another time than its buffer."""
     head = GstBuffer.from_address(frame.handle("gst_buffer"))
     return bool(head.pts != clock_time(frame.meta))
 
@@ -86,7 +86,7 @@ def to_be_changed(frame: GStreamerFrame, *, metas: bool = False) -> tuple[int, O
     """A GstBuffer* of the frame's memory whose times can be changed.
 
     Args:
-        metas: they are changed too. GStreamer lets nobody do that while a sink holds the buffer.
+        metas: True if they are changed too, which GStreamer forbids while a sink holds the buffer.
 
     Returns:
         The frame's own, and None; or another one, since others hold that, and the reference to it.

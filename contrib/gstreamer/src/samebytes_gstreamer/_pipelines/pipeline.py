@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pipelines: made from text, started, stopped, and asked for what went wrong."""
+"""Pipelines: made from text, started, stopped, and watched for errors."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _WANTED = Gst.MessageType.ERROR | Gst.MessageType.EOS
 class PipelineError(NativeError):
     """An element of a pipeline failed, or a pipeline cannot be made.
 
-    The message has the element and what it added for developers, which often is the only place
-    that says what is wrong ("not-negotiated").
+    The message names the element, and has the text that it added for developers, which often is the
+    only description of the fault ("not-negotiated").
 
     Attributes:
         call: the element that failed, as its path in the pipeline, or the function.
-        code: of GStreamer's error.
-        debug: what the element added for developers.
+        code: the code of GStreamer's error.
+        debug: the text that the element added for developers.
     """
 
     def __init__(self, call: str, code: int, meaning: str = "", debug: str = "") -> None:
@@ -56,11 +56,11 @@ class Pipeline(Storage.Uncopied):
     """A Gst.Pipeline that plays, and is stopped when nobody holds it any more.
 
     Args:
-        description: as for gst-launch-1.0, or a Gst.Pipeline of the user's.
+        description: a text as for gst-launch-1.0, or a Gst.Pipeline of the user's.
 
     Attributes:
-        playing: it was started.
-        ended: all sinks were seen to have come to the end of the stream.
+        playing: True once it was started.
+        ended: True once all sinks were seen to have reached the end of the stream.
     """
 
     _instead = "use the same one, or make another"
@@ -97,7 +97,7 @@ class Pipeline(Storage.Uncopied):
         return elements[0]
 
     def play(self) -> None:
-        """Start it, if it was not.
+        """Start it, unless it was started before.
 
         Raises:
             PipelineError: an element cannot start.
@@ -112,7 +112,7 @@ class Pipeline(Storage.Uncopied):
             raise PipelineError("gst_element_set_state", 0, "an element cannot start")
 
     def interrupt(self) -> None:
-        """Let a change of its state that waits be given up, from another thread."""
+        """Make a waiting change of its state be given up; called from another thread."""
         self._interrupted = True
         changing = self._changing
         if changing is not None:
@@ -146,7 +146,7 @@ class Pipeline(Storage.Uncopied):
 
         Args:
             timeout: in seconds.
-            check: called now and then; what it raises ends the wait.
+            check: called now and then; an exception that it raises ends the wait.
 
         Raises:
             PipelineError: an element fails.
@@ -180,7 +180,7 @@ class Pipeline(Storage.Uncopied):
                     patience.join()  # it holds this object, and so the bus
 
     def stop_now(self) -> None:
-        """As `stop`, where no thread can be started: in a finalizer, and when Python ends."""
+        """As `stop`, for when no thread can be started: in a finalizer, and as Python ends."""
         native, self.native = self.native, None
         if native is not None:
             native.set_state(Gst.State.NULL)
@@ -189,7 +189,7 @@ class Pipeline(Storage.Uncopied):
     def _change(self, state: Any) -> Any:
         """Set the state, in a thread of its own: an element may connect, or wait for a pipe.
 
-        What is given up ends in that thread, when the element returns.
+        A change that is given up ends in that thread, when the element returns.
         """
         native = self.native
         aside = Aside("samebytes GStreamer waits", leave=partial(native.set_state, Gst.State.NULL))
@@ -220,7 +220,7 @@ class Deadline:
 
     Args:
         timeout: in seconds.
-        what: what is waited for, for the error.
+        what: a phrase for the thing waited for, for the error.
     """
 
     def __init__(self, timeout: float, what: str) -> None:
@@ -229,7 +229,7 @@ class Deadline:
         self._looked = False
 
     def step(self) -> float:
-        """The time to wait next, in seconds; without any time, one look is still made.
+        """The seconds to wait next; even without any time, one look is still made.
 
         Raises:
             PipelineTimeoutError: the time is over.
@@ -292,7 +292,7 @@ def _stop_living() -> None:
 
 
 def _leave_to_the_parent() -> None:
-    """A pipeline waits, when it is stopped or freed, for threads that a forked child lacks."""
+    """Keep a forked child from stopping or freeing pipelines, which would wait for threads."""
     for pipeline in list(_living):
         native, pipeline.native = pipeline.native, None
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(native))

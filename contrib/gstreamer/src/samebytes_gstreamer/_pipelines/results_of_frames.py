@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that a program added to a frame or changed, put onto the buffer that goes on."""
+"""Results that a program added to a frame, or changed in it, put onto the buffer that goes on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def said_of(frame: GStreamerFrame) -> Said:
 
 
 def as_it_is(frame: GStreamerFrame) -> Outgoing:
-    """A reference to the buffer of a frame, with what was changed since it was read.
+    """A reference to the buffer of a frame, with the changes made since it was read.
 
     Raises:
         UnsupportedObjectError: others hold it, and its memory cannot be in two buffers.
@@ -44,14 +44,13 @@ def as_it_is(frame: GStreamerFrame) -> Outgoing:
 
 
 def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
-    """Put what an element changed onto the frame's buffer: time, regions and typed entries.
+    """Put an element's changes onto the frame's buffer: time, regions and typed entries.
 
     Args:
-        before: what they were.
+        before: the regions and entries before the changes.
 
     Returns:
-        None: the buffer has them now. Otherwise others hold it, and here is another one on the
-        same memory.
+        None if the buffer has them now; if others hold it, another buffer on the same memory.
 
     Raises:
         UnsupportedObjectError: others hold it, and its memory cannot be in two buffers.
@@ -97,7 +96,7 @@ def with_results(frame: GStreamerFrame, before: Said) -> Outgoing | None:
 def _more_details(
     before: Sequence[Region], now: Sequence[Region]
 ) -> list[tuple[Region, list[Entry]]] | None:
-    """The entries that were appended to regions; None if anything else of those changed."""
+    """The entries that were appended to regions; None if the regions changed otherwise."""
     if len(now) < len(before):
         return None
     found = []

@@ -35,7 +35,7 @@ _APPSRC = re.compile(r"\bappsrc\b")
 
 
 class GStreamerSink:
-    """Frames for the appsrc of a pipeline. They are lent, not copied.
+    """Writes frames to the appsrc of a pipeline. They are lent, not copied.
 
         with GStreamerSink("videoconvert ! x264enc ! mp4mux ! filesink location=out.mp4") as sink:
             for frame in frames:
@@ -45,21 +45,21 @@ class GStreamerSink:
     exception the pipeline is just stopped.
 
     Args:
-        pipeline: as for gst-launch-1.0; where it names no appsrc, one is put at its beginning. Or
-            a Gst.Pipeline of yours, which is played and stopped here.
-        name: of the appsrc, where there are several.
-        caps: Gst.Caps of the frames, or their text; by default what each frame says. Where frames
-            do not say a framerate (`metadata["gstreamer"]["framerate"]`), or 0, that of the first
-            one's duration is taken, or that of a time base that counts frames (1/25); if neither is
-            known, 0/1 stands for a rate that varies.
+        pipeline: a description as for gst-launch-1.0; if it has no appsrc, one is put at its
+            beginning. Or a Gst.Pipeline of yours, which is played and stopped here.
+        name: the name of the appsrc, if there are several.
+        caps: Gst.Caps of the frames, or their text; by default those of each frame. If frames have
+            no framerate (`metadata["gstreamer"]["framerate"]`), or 0, it is taken from the duration
+            of the first one, or from a time base that counts frames (1/25); if neither is known,
+            0/1 stands for a rate that varies.
         access: "r" lends frames for reading, so that elements copy before they write in place;
             "rw" lets them write into your memory.
-        timeout: how long to wait for room, and at the end for the pipeline, in seconds.
+        timeout: seconds to wait for room, and at the end for the pipeline.
         max_buffers: how many frames may wait in the appsrc.
 
     Raises:
-        PipelineError: the pipeline cannot be made: an element is not installed, a property is
-            not there.
+        PipelineError: the pipeline cannot be made: an element is not installed, or a property does
+            not exist.
         UnsupportedObjectError: no appsrc, or several and no name; caps that are something else.
         LayoutError: caps that GStreamer cannot parse, or that are not fixed.
     """
@@ -122,22 +122,21 @@ class GStreamerSink:
     def write(self, frame: Frame, timeout: float | None = None) -> None:
         """Hand a frame to the pipeline, which holds it until it is done with it.
 
-        The buffer has the time, regions and results that the frame says, also where they were
-        changed.
+        The buffer gets the time, regions and results that the frame has now, including changes.
 
-        Tags in `metadata["gstreamer"]["tags"]` go before it, where they are new, with the
-        `image-orientation` of `metadata["rotation"]` and `metadata["mirrored"]`.
+        New tags in `metadata["gstreamer"]["tags"]` are sent before it, with the `image-orientation`
+        of `metadata["rotation"]` and `metadata["mirrored"]`.
 
         Args:
-            frame: of any memory type that maps to "gstreamer" without a copy.
-            timeout: how long to wait for room, in seconds, instead of the sink's.
+            frame: a frame in any memory type that maps to "gstreamer" without a copy.
+            timeout: seconds to wait for room, instead of the sink's.
 
         Raises:
             CopyRequiredError, NoRouteError: it does not map: map it yourself, with copy=True.
             AccessError: the sink has access "rw", and the frame is read-only.
             PipelineError: an element failed.
             PipelineTimeoutError: there was no room in time. Writing can be tried again.
-            ClosedError: the sink was closed, or the stream was ended, be it by an element, or
+            ClosedError: the sink was closed, the stream was ended here or by an element, or
                 interrupt() was called.
             UnsupportedObjectError: it is not a frame.
         """
@@ -159,7 +158,7 @@ class GStreamerSink:
             raise ClosedError(_INTERRUPTED) from None
         self._wait_for_room(self.timeout if timeout is None else timeout)
         self._send_tags(own.metadata)
-        # Elements write in place into what nobody else holds, so no object of Python's may.
+        # Elements write in place into buffers that nothing else holds, so no Python object may.
         buffer = as_it_is(own)
         if own is not frame:
             own.close()
@@ -171,14 +170,14 @@ class GStreamerSink:
             )
 
     def interrupt(self) -> None:
-        """Let a write that waits for room raise ClosedError, and all after it. Any thread may call
-        this. Ending the stream and closing still work, as long as the pipeline takes frames.
+        """Make a write that waits for room raise ClosedError, and all later ones. Any thread may
+        call this. Ending the stream and closing still work, as long as the pipeline takes frames.
         """
         self._interrupted = True
         self._pipeline.interrupt()
 
     def end(self) -> None:
-        """End the stream. What was written is still worked on: `close` waits for that."""
+        """End the stream. Written frames are still being processed: `close` waits for that."""
         if not self._ended:
             self._ended = True
             self._pipeline.check_open()
@@ -189,8 +188,8 @@ class GStreamerSink:
 
         Raises:
             PipelineError: an element failed.
-            PipelineTimeoutError: that took longer than the sink's timeout; or after interrupt() the
-                pipeline took none of the frames that wait for a second.
+            PipelineTimeoutError: that took longer than the sink's timeout; or after interrupt(),
+                the pipeline took none of the waiting frames for a second.
         """
         try:
             if self._pipeline.playing and self._pipeline.native is not None:
@@ -200,7 +199,7 @@ class GStreamerSink:
             self.stop()
 
     def stop(self) -> None:
-        """Stop the pipeline at once; what it has not done with is lost.
+        """Stop the pipeline at once; frames that it has not finished are lost.
 
         An element that has not returned after 10 seconds is left to a thread.
         """
@@ -215,7 +214,7 @@ class GStreamerSink:
         return self._rate
 
     def _tell_caps(self, caps: Any) -> None:
-        # Compared as a whole: cropped pictures of one size may be cut from others.
+        # Compared as a whole: cropped pictures of one size may be cut from pictures of others.
         if self._caps is None or not caps.is_equal(self._caps):
             self._source.set_property("caps", caps)
             self._caps = caps
@@ -273,7 +272,7 @@ class _Stall:
     """A check for a stopping pipeline that takes no more frames, as when its peer is gone.
 
     Args:
-        waiting: returns the number of frames that wait; 0 where that does not matter.
+        waiting: returns the number of frames that wait; 0 if that does not matter.
     """
 
     def __init__(self, waiting: Callable[[], int]) -> None:

@@ -33,7 +33,7 @@ _APPSINK = re.compile(r"\bappsink\b")
 
 
 def _clock(patience: float) -> Any:
-    """An el.Clock. Without a pipeline of samebytes None: its modules take a while to import."""
+    """An el.Clock; None outside a pipeline of samebytes, whose modules take a while to import."""
     elements = sys.modules.get("samebytes.elements")
     return None if elements is None else elements.Clock(patience)
 
@@ -58,29 +58,29 @@ class GStreamerSource(Storage.Uncopied):
     a decoder that has few buffers waits for them. One thread uses a source at a time.
 
     Args:
-        pipeline: as for gst-launch-1.0; where it names no appsink, one is put at its end. Or a
-            Gst.Pipeline of yours, which is played and stopped here.
-        name: of the appsink, where there are several.
-        timeout: how long to wait for a frame, in seconds. In a pipeline of samebytes only the time
-            counts in which none of its frames moves: while a model is compiled for the first one,
-            elements that have few buffers may give no other.
+        pipeline: a description as for gst-launch-1.0; if it has no appsink, one is put at its end.
+            Or a Gst.Pipeline of yours, which is played and stopped here.
+        name: the name of the appsink, if there are several.
+        timeout: seconds to wait for a frame. In a pipeline of samebytes, only the time counts in
+            which none of its frames moves: while a model is compiled for the first one, elements
+            with few buffers may give no other.
         max_buffers: how many unread frames may be waiting.
-        sync: wait with each frame until its time has come, as a player does.
-        access: "rw" waits with each frame until no element holds it any more, so that it can be
+        sync: hold each frame back until its time has come, as a player does.
+        access: "rw" holds each frame back until no element holds it any more, so that it can be
             mapped for writing; "r" hands it out at once.
-        formats: names of pixel formats, best first: where elements can give several, they give one
-            of these. What a pipeline gives of its own, or by caps in it, is not changed. By default
-            all that samebytes knows, NV12 and I420 first.
+        formats: names of pixel formats, best first: elements that can give several formats give one
+            of these. Formats that the pipeline fixes, by its elements or by caps, are not changed.
+            By default all that samebytes knows, NV12 and I420 first.
 
     Attributes:
         pipeline: the Gst.Pipeline, until close().
-        running_time: when a player shows the frame that was read last, in nanoseconds from the
-            beginning; the frame itself has the time of its buffer, to which its segment is added.
-            Before the segment it is negative. None if either says no time.
+        running_time: the time at which a player shows the frame that was read last, in nanoseconds
+            from the beginning; the frame itself has the time of its buffer, without the segment.
+            It is negative before the segment, and None if the buffer or the segment has no time.
 
     Raises:
-        PipelineError: the pipeline cannot be made: an element is not installed, a property is
-            not there.
+        PipelineError: the pipeline cannot be made: an element is not installed, or a property does
+            not exist.
         UnsupportedObjectError: no appsink, or several and no name.
     """
 
@@ -135,11 +135,11 @@ class GStreamerSource(Storage.Uncopied):
     def read(self, timeout: float | None = None) -> GStreamerFrame | None:
         """The next frame; None when the stream has ended, or was interrupted.
 
-        Tags of the stream that came before it are in `metadata["gstreamer"]["tags"]`, and what
-        `image-orientation` says is in `metadata["rotation"]` and `metadata["mirrored"]`.
+        Tags of the stream that came before it are in `metadata["gstreamer"]["tags"]`; the
+        orientation in `image-orientation` is in `metadata["rotation"]` and `metadata["mirrored"]`.
 
         Args:
-            timeout: in seconds, instead of the source's.
+            timeout: seconds to wait, instead of the source's timeout.
 
         Raises:
             PipelineError: an element failed.
@@ -177,7 +177,7 @@ class GStreamerSource(Storage.Uncopied):
         buffer, caps = sample.get_buffer(), sample.get_caps()
         self.running_time = _running_time(sample.get_segment(), buffer.pts)
         del sample
-        # What came before the pipeline played, the appsink keeps apart until somebody takes it.
+        # The appsink keeps a sample from before the pipeline played apart, until it is taken.
         self._sink.emit("try-pull-preroll", 0)
         self._let_go()
         # The appsink keeps the sample it gave until it gives another.
@@ -193,7 +193,7 @@ class GStreamerSource(Storage.Uncopied):
         return frame
 
     def interrupt(self) -> None:
-        """Let a read that waits return None, and all after it. Any thread may call this."""
+        """Make a waiting read return None, and all later ones. Any thread may call this."""
         self._interrupted = True
         self._pipeline.interrupt()
 
@@ -212,8 +212,8 @@ class GStreamerSource(Storage.Uncopied):
         The streaming thread that brought a buffer holds it a little longer.
 
         Args:
-            frame: one that this source brought; it stays the caller's.
-            deadline: until when to wait.
+            frame: a frame from this source; it stays the caller's.
+            deadline: the end of the wait.
 
         Raises:
             PipelineTimeoutError: elements hold it for longer than that.

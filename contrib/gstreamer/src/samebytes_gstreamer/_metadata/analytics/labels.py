@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels as quarks, which GLib never frees: so only so many are made of data."""
+"""Labels as quarks, which GLib never frees, so only a limited number is made from data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _tell(text: bytes) -> None:
 
 
 def bytes_of(label: str) -> bytes:
-    """A label as C has it: up to its first zero byte, with the bytes that `text_of` read."""
+    """A label in the form of C: up to its first zero byte, with the bytes that `text_of` read."""
     try:
         text = label.encode(errors="surrogateescape")
     except UnicodeEncodeError:
@@ -53,7 +53,7 @@ def bytes_of(label: str) -> bytes:
 
 
 def text_of(label: bytes | None) -> str:
-    """A label that C has, "" without one. Bytes that are not UTF-8 are surrogates."""
+    """A label from C as text, "" without one. Bytes that are not UTF-8 become surrogates."""
     return label.decode(errors="surrogateescape") if label else ""
 
 

@@ -48,7 +48,7 @@ class Mask:
     Attributes:
         tensor: the mask, where it lies.
         ids: its numbers.
-        box: x, y, width and height of what it covers, in pixels of the picture.
+        box: x, y, width and height of the area that it covers, in pixels of the picture.
     """
 
     tensor: Tensor
@@ -57,11 +57,11 @@ class Mask:
 
 
 def read_mask(mtd: GstAnalyticsMtd, left: int, top: int) -> Mask | None:
-    """The mask that a handle is of.
+    """The mask of a handle.
 
     Returns:
-        None of one without a GstVideoMeta, of another format, that would reach beyond its memory,
-        or with more numbers than are read.
+        The mask; None if it has no GstVideoMeta, is of another format, would reach beyond its
+        memory, or has more numbers than are read.
     """
     library = segmentation()
     x, y, width, height = c_int(), c_int(), c_uint(), c_uint()
@@ -109,13 +109,13 @@ def place_masks(
 
     Args:
         masks, regions: by their numbers.
-        relations: from, to, and what.
+        relations: tuples of from, to, and the kind of relation.
         classes: the labels of classifications, as quarks, by their numbers.
         size: width and height of the picture.
 
     Returns:
-        The others as entries of the frame, and the numbers of the classifications that say their
-        labels.
+        The other masks as entries of the frame, and the numbers of the classifications that have
+        their labels.
     """
     near: dict[int, set[int]] = {number: set() for number in masks}
     for one, other, _ in relations:
@@ -177,13 +177,13 @@ def add_segmentation(
     meta: int, entry: Segmentation, size: tuple[int, int], origin: tuple[int, int],
     mtd: GstAnalyticsMtd, classes: GstAnalyticsMtd,
 ) -> bool:  # fmt: skip
-    """Add a segmentation, and a classification with its labels where it has such.
+    """Add a segmentation, and a classification with its labels if it has any.
 
     Args:
         meta: the relation meta.
         entry: its bytes are lent.
         size: width and height of the picture.
-        origin: where that begins.
+        origin: the origin of the picture.
         mtd, classes: get the numbers of both; `classes.meta` is None without labels.
     """
     if segmentation() is None or len(entry.ids) > _MOST_IDS:

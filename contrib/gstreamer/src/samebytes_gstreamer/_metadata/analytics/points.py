@@ -38,7 +38,7 @@ class Points:
     Attributes:
         places: x and y in pixels of the whole picture, and the confidence, of each.
         members: their numbers in the meta.
-        names: of each, or nothing at all.
+        names: the name of each, or an empty sequence.
     """
 
     places: np.ndarray[Any, Any]
@@ -94,11 +94,11 @@ def place_points(
 
     Args:
         groups, regions: by their numbers.
-        relations: from, to, and what.
-        picture: x, y, width and height of what is seen of the whole picture.
+        relations: tuples of from, to, and the kind of relation.
+        picture: x, y, width and height of the visible part of the whole picture.
 
     Returns:
-        Those that relate to none, as entries of the frame.
+        The groups that relate to no region, as entries of the frame.
     """
     links: dict[int, int] = {}
     edges: set[tuple[int, int]] = set()
@@ -136,7 +136,7 @@ def _result(points: Points, box: Box, edges: set[tuple[int, int]]) -> InferenceR
 
 
 def points_in(entry: Entry) -> np.ndarray[Any, Any] | None:
-    """The key points of a result, as models give them: [points, 2 or 3]; None of others."""
+    """The key points of a result, as models give them: [points, 2 or 3]; None if it has none."""
     if not isinstance(entry, InferenceResult) or entry.format != "keypoints":
         return None
     if keypoints() is None or entry.tensor is None:
@@ -150,7 +150,7 @@ def points_in(entry: Entry) -> np.ndarray[Any, Any] | None:
 
 
 def add_points(meta: int, entry: Entry, box: Box, mtd: GstAnalyticsMtd) -> bool:
-    """Add a group of key points that count from `box`, in whole pixels."""
+    """Add a group of key points relative to `box`, in whole pixels."""
     array = points_in(entry)
     if array is None or not isinstance(entry, InferenceResult):
         return False

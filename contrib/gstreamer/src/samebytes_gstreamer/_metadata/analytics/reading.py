@@ -113,7 +113,7 @@ def read_analytics(
 
 
 def _kinds(library: Any, *, masks: bool) -> dict[int, str]:
-    """The types that are read here: what each is."""
+    """The types that are read here, with the kind of each."""
     kinds = {
         library.gst_analytics_od_mtd_get_mtd_type(): "detection",
         library.gst_analytics_cls_mtd_get_mtd_type(): "classification",
@@ -134,7 +134,7 @@ def _put(found: dict[int, Any], number: int, item: Any) -> None:
 
 
 def _region(library: Any, mtd: GstAnalyticsMtd, left: int, top: int) -> Region | None:
-    """The region of a detection; None of one whose size is none."""
+    """The region of a detection; None if it has an impossible size."""
     x, y, width, height, sure = c_int(), c_int(), c_int(), c_int(), c_float()
     place = (byref(x), byref(y), byref(width), byref(height))
     if not library.gst_analytics_od_mtd_get_location(byref(mtd), *place, byref(sure)):
@@ -195,7 +195,7 @@ def _confidence(value: float) -> float | None:
 def _relate(
     relations: list[tuple[int, int, int]], regions: dict[int, Region], entries: dict[int, Entry]
 ) -> set[int]:
-    """Give the entries to the regions that they relate to; the numbers of those that do to any."""
+    """Give entries to the regions that they relate to; return the numbers of these entries."""
     placed: set[tuple[int, int]] = set()
     for one, other, kind in relations:
         for region, entry in ((one, other), (other, one)):
@@ -212,7 +212,7 @@ def _relate(
 
 
 def _relations(library: Any, meta: int, count: int) -> Iterator[tuple[int, int, int]]:
-    """The relations between results, so many of them at most: (from, to, what)."""
+    """The relations between results, at most `count` of them: (from, to, kind)."""
     left = _MOST_RELATIONS
     for number in range(count):
         state, mtd = c_void_p(), GstAnalyticsMtd()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of models as GstTensorMeta, on the memory where they lie."""
+"""Outputs of models as GstTensorMeta, on their own memory."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _DTYPES = {number: name for name, number in _NUMBERS.items()}
 def read_tensors(meta: GstTensorMeta | None) -> list[InferenceResult]:
     """The tensors of a buffer that is held, mapped for reading where they lie.
 
-    Left out is what numpy has no type for, what is not in rows or in one memory, and a tensor that
-    would reach beyond its memory.
+    Tensors are left out if numpy has no type for them, if they are not in rows or not in one
+    memory, and if they would reach beyond their memory.
     """
     if meta is None or not meta.tensors:
         return []
@@ -75,7 +75,7 @@ def _result(pointer: int | None) -> InferenceResult | None:
 def add_tensors(buffer: int, entries: Iterable[Entry]) -> None:
     """Add the results that have a name to a GstBuffer*, beside the tensors that it has.
 
-    Their bytes are lent. Left out is what the CPU does not read in place and in one piece.
+    Their bytes are lent. Tensors that the CPU cannot read in place and in one piece are left out.
     """
     library = tensor_functions()
     wanted = [pair for entry in entries if (pair := _named_array(entry)) is not None]

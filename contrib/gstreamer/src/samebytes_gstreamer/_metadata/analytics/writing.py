@@ -45,9 +45,9 @@ def write_regions_as(way: Way) -> None:
     It holds for the whole process, from the next buffer on.
 
     Args:
-        way: "analytics", the default: metas of GstAnalytics, which GStreamer's and DL Streamer's
-            elements read from 1.24 on; before, as "regions". "regions":
-            GstVideoRegionOfInterestMeta, as elements from before 1.24 read. "both": either.
+        way: "analytics", the default: metas of GstAnalytics, which elements of GStreamer and DL
+            Streamer read from 1.24 on; before 1.24, it is the same as "regions". "regions":
+            GstVideoRegionOfInterestMeta, which elements from before 1.24 read. "both": both.
 
     Raises:
         UnknownNameError: another word.
@@ -72,16 +72,17 @@ def add_analytics(
     """Add regions, and entries of the whole frame, to the relation meta of a GstBuffer*.
 
     Args:
-        buffer: it can be written.
-        regions: those of the frame.
-        entries: those that a classification or a tracker says are written, and segmentations.
-        left, top: where the picture begins that the regions are in.
+        buffer: a buffer that can be written.
+        regions: the regions of the frame.
+        entries: its entries; those of classifiers and trackers, tensors, key points and
+            segmentations are written.
+        left, top: the origin of the picture that the regions are in.
         size: width and height of that picture, without which segmentations are not written.
-        numbers: those of the detections that are there, by the ids of their regions.
+        numbers: the numbers of the detections that are there, by the ids of their regions.
 
     Returns:
-        The regions that are to be written as GstVideoRegionOfInterestMeta: all where this version
-        has no other, else those that say more than a relation meta can.
+        The regions still to be written as GstVideoRegionOfInterestMeta: all if this version has no
+        relation meta, else those with details that a relation meta cannot store.
     """
     library = analytics() if _way[0] != "regions" else None
     entries = list(entries)
@@ -112,12 +113,12 @@ def add_details(
     """Add entries to detections that the relation meta of a GstBuffer* has already.
 
     Args:
-        buffer: it can be written, and has no old metas.
-        details: the regions of the detections, and what is new of each.
-        left, top: where the picture begins that the regions are in.
+        buffer: a buffer that can be written, and has no old metas.
+        details: the regions of the detections, and the new entries of each.
+        left, top: the origin of the picture that the regions are in.
 
     Returns:
-        False, and nothing was added, if one of the detections is not there, or it cannot say all.
+        False, with nothing added, if a detection is not there, or the meta cannot store them all.
     """
     library = analytics() if _way[0] == "analytics" else None
     meta = library.gst_buffer_get_analytics_relation_meta(buffer) if library else None
@@ -167,7 +168,7 @@ class _Writer:
         return len(entries) <= self._room and all(map(quark_of, labels))
 
     def add_related(self, number: int, entries: Iterable[Entry]) -> None:
-        """Add what belongs to the detection of that number."""
+        """Add the entries that belong to the detection of that number."""
         for entry in entries:
             added = self.add_entry(entry)
             if added is not None:
@@ -176,7 +177,7 @@ class _Writer:
     def add_regions(
         self, regions: Sequence[Region], left: int, top: int, there: Mapping[int, int]
     ) -> list[Region]:
-        """Add detections, what relates to them, and who is whose part; those that say more."""
+        """Add detections, their entries and part-of relations; return those with more details."""
         # All detections first: so their numbers are the same when they are read and written.
         numbers = [self._add_region(region, left, top) for region in regions]
         by_id = dict(there) | {
@@ -214,7 +215,7 @@ class _Writer:
     def _add_details(
         self, region: Region, number: int, by_id: dict[int, int], origin: tuple[int, int]
     ) -> bool:
-        """Add what belongs to a detection; whether nothing was left out."""
+        """Add the entries of a detection; True if nothing was left out."""
         known: dict[str, Any] = region.metadata
         said = region.confidence is not None and bool(known.get("id", number) == number)
         said &= bool(quark_of(region.label)) or not region.label  # else there are too many labels
@@ -270,7 +271,7 @@ class _Writer:
     def add_segmentation(
         self, entry: Segmentation, size: tuple[int, int], origin: tuple[int, int]
     ) -> None:
-        """Add a segmentation, and what says its labels."""
+        """Add a segmentation, and a classification with its labels."""
         if self._room < 1 + bool(entry.labels):
             _tell_no_room()
             return
@@ -320,7 +321,7 @@ def _is_oriented(box: Any) -> bool:
 
 
 def _moved(x: int, y: int, width: int, height: int, left: int, top: int) -> tuple[int, ...]:
-    """A box in the whole picture, cut to what an int has."""
+    """A box in the whole picture, limited to the range of an int."""
     box = (x + left, y + top, width, height)
     return tuple(max(_INT.start, min(n, _INT.stop - 1)) for n in box)
 
