@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA memory of NVIDIA GPUs as samebytes tensors, ordered by streams.
 
-    tensor = samebytes.tensor(torch_tensor)                # whatever has DLPack on a GPU
+    tensor = samebytes.tensor(torch_tensor)                # or anything with DLPack on a GPU
     with tensor.map("cpu", copy=True) as view:             # downloaded, counted
         print(view.native)
     made = samebytes.context("cuda").allocate((1080, 1920, 3), kind="managed")

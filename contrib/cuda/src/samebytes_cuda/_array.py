@@ -19,13 +19,13 @@ __all__ = ["CudaArray"]
 
 
 class CudaArray(PointerArray):
-    """An array in CUDA memory: where it starts, its layout, and what keeps it.
+    """An array in CUDA memory: its address, its layout, and the owner that keeps it.
 
     It has DLPack and version 3 of the CUDA array interface, so torch, CuPy, JAX and Numba take it,
     and hold it while they use the memory.
 
-    `kind` is "device", "pinned", "managed" or "exportable" memory. CUDA has no read-only memory, so
-    `readonly` is only what consumers hear.
+    `kind` is "device", "pinned", "managed" or "exportable" memory. CUDA has no read-only memory:
+    `readonly` is only a flag for consumers.
     """
 
     __slots__ = ()
@@ -42,7 +42,7 @@ class CudaArray(PointerArray):
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The CUDA array interface, version 3, as Numba's documentation describes it.
 
-        Its stream is the legacy default stream, which the consumer orders its work by.
+        Its stream is the legacy default stream, after which the consumer orders its work.
 
         Raises:
             LayoutError: the interface cannot express the layout.
@@ -77,7 +77,7 @@ class CudaArray(PointerArray):
         return _dlpack.device_of(self)
 
     def order_before(self, stream: int) -> None:
-        """Let a stream wait for what is pending on the memory.
+        """Let a stream wait for the work pending on the memory.
 
         Args:
             stream: the CUstream.

@@ -46,12 +46,12 @@ _new = object.__new__
 class CudaTensor(Tensor):
     """An array in device, pinned or managed memory.
 
-    `native` is what was wrapped (an array of torch, CuPy, Numba or JAX), or a CudaArray.
+    `native` is the wrapped object (an array of torch, CuPy, Numba or JAX), or a CudaArray.
 
     Handles: "cuda_ptr"; "data" of pinned and managed memory.
 
     As a DLPack producer, pinned memory is on the CPU and managed memory on the GPU, where array
-    libraries know it; a consumer that asks for kDLCUDAHost or kDLCUDAManaged gets that. What is
+    libraries know it; a consumer that asks for kDLCUDAHost or kDLCUDAManaged gets that. Work
     pending on the memory is ordered before the stream that the consumer names.
     """
 
@@ -65,7 +65,7 @@ class CudaTensor(Tensor):
 
         Raises:
             UnsupportedObjectError: it lends no CUDA memory.
-            LayoutError: the object is not what it says.
+            LayoutError: the object does not match its own description.
         """
         if isinstance(native, CudaArray):
             home, keep, readonly = native.context, native.pin, native.readonly
@@ -156,18 +156,18 @@ class CudaContext(Context[CudaTensor]):
     """A CUDA context: `samebytes.context("cuda")`, "cuda:1", or `context(handle)` for your own.
 
     By default it is a device's primary context, which torch, CuPy, JAX and CUDA's runtime use. It
-    is retained at its first use, to the end of the process. This object ends with its last holder,
+    is retained from its first use to the end of the process. This object ends with its last holder,
     or with close() once arrays of others were wrapped in it.
 
     All mappings are ordered by the context's legacy default stream. With `map(queue=stream)` the
-    stream waits for what is pending, and nothing waits on the CPU.
+    stream waits for pending work, and nothing waits on the CPU.
 
     Handles: "cuda_context", "cuda_device", "cuda_stream".
 
     Attributes:
         native: the CUcontext of cuda-bindings.
         ordinal: the device's number.
-        is_primary: whether it is the device's primary context.
+        is_primary: True if it is the device's primary context.
         queues: the latest streams that callers passed, by handle. For this package.
     """
 
@@ -200,8 +200,8 @@ class CudaContext(Context[CudaTensor]):
         """The context over the primary CUDA context of a device, by default the first.
 
         Args:
-            device: its ordinal.
-            parent: a context with a handle "cuda_context", whose CUcontext it will be.
+            device: the ordinal of the device.
+            parent: a context with a handle "cuda_context", whose CUcontext is then used instead.
 
         Raises:
             MissingDependencyError: there is no driver, or no device.
@@ -237,8 +237,9 @@ class CudaContext(Context[CudaTensor]):
             shape: elements along each axis.
             dtype: the element type.
             kind: "device" (which the CPU cannot read), "pinned" (memory of the host that the device
-                reads and writes), "managed" (the driver moves it to who uses it), or "exportable"
-                (device memory that other processes and APIs can import: `CudaTensor.export_fd`).
+                reads and writes), "managed" (the driver moves it to whichever processor uses it),
+                or "exportable" (device memory that other processes and APIs can import:
+                `CudaTensor.export_fd`).
 
         Raises:
             LayoutError: a negative extent.
@@ -286,17 +287,18 @@ class CudaContext(Context[CudaTensor]):
             planes, storage = self.target.import_planes(places, keep=frame, stream=0, readonly=True)
             return planes, None, storage
 
-        What is enqueued on the framework's stream is ordered before everything that is done with
-        the arrays, and that before what the framework enqueues once `keep` was dropped.
+        Work enqueued on the framework's stream is ordered before all use of the arrays, and that
+        before the work that the framework enqueues once `keep` was dropped.
 
         Args:
             places: the address and the layout of each array, in this CUcontext.
-            keep: what keeps the memory valid; dropped with the last array and its consumers.
+            keep: the object that keeps the memory valid; dropped with the last array and its
+                consumers.
             stream: the CUstream on which the framework writes to the memory and uses it again; 0
                 for the legacy default stream.
-            readonly: nobody is to write to it.
-            holder: keeps the stream for as long as it lives, so that the driver is asked about the
-                stream once, and not for each piece of memory.
+            readonly: True if the memory must not be written to.
+            holder: an object that keeps the stream alive as long as it lives itself, so that the
+                driver is asked about the stream once, not for each piece of memory.
 
         Returns:
             The arrays, and their owner.
@@ -344,7 +346,7 @@ class CudaContext(Context[CudaTensor]):
         return tuple(arrays), pin
 
     def order(self, item: Tensor | Frame, queue: Any) -> bool:
-        """Let a stream wait for what is pending on memory of this context."""
+        """Let a stream wait for the work pending on memory of this context."""
         stream = handle_of(queue)
         for part in item.planes if isinstance(item, Frame) else (item,):
             array_of(part).order_before(stream)
@@ -355,7 +357,7 @@ class CudaContext(Context[CudaTensor]):
         return native.as_readonly() if isinstance(native, CudaArray) else native
 
     def finish(self) -> None:
-        """Return when the legacy default stream is done, and so what is ordered before it.
+        """Wait for the legacy default stream, and so for all work that is ordered before it.
 
         Raises:
             NativeError: it failed, or the context is gone.
@@ -364,7 +366,7 @@ class CudaContext(Context[CudaTensor]):
             call(driver.cuStreamSynchronize, driver.CUstream(LEGACY_STREAM))
 
     def synchronize(self) -> None:
-        """Return when all work of the context is done, on every stream.
+        """Wait until all work of the context is done, on every stream.
 
         Raises:
             NativeError: it failed, or the context is gone.
@@ -379,7 +381,7 @@ class CudaContext(Context[CudaTensor]):
             name: such as "MANAGED_MEMORY", or in full "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY".
 
         Raises:
-            UnknownNameError: cuda-bindings knows no such attribute. Newer ones know more.
+            UnknownNameError: cuda-bindings knows no such attribute. Newer versions know more.
         """
         short = name.removeprefix(ATTRIBUTE)
         known = driver.CUdevice_attribute.__members__
@@ -400,8 +402,8 @@ class CudaContext(Context[CudaTensor]):
 def _retain(ordinal: int) -> driver.CUcontext:
     """The primary context of a device, retained to the end of the process.
 
-    Retaining it again for each tensor of somebody who holds no context would cost calls of the
-    driver, which may wait for what the device is doing. It is not released at exit: what the
+    Retaining it again for each tensor, in a program that holds no context, would cost calls of the
+    driver, which may wait for the device's work. It is not released at exit: everything that the
     driver holds ends with the process.
     """
     initialize()  # of an empty array nothing was asked before
@@ -419,8 +421,11 @@ def context(handle: Any) -> CudaContext:
     """The context over a CUcontext of yours, which must outlive its memory: it is not held.
 
     Args:
-        handle: the CUcontext, as an int, a `ctypes.c_void_p` or a PyCapsule, or of cuda-bindings.
-            For a device's primary context it is what `samebytes.context("cuda:N")` gives.
+        handle: the CUcontext, as an int, a `ctypes.c_void_p`, a PyCapsule, or an object of
+            cuda-bindings.
+
+    Returns:
+        The context; for a device's primary context, that of `samebytes.context("cuda:N")`.
 
     Raises:
         UnsupportedObjectError: it is not a handle.
@@ -449,7 +454,7 @@ def _at(handle: int, parent: Context | None) -> CudaContext:
 
 
 def home_of(native: int, ordinal: int) -> CudaContext:
-    """The context of memory of which the driver says these.
+    """The context of memory, from the driver's information about it.
 
     Args:
         native: the CUcontext; 0 for memory that belongs to the device and not to a context.

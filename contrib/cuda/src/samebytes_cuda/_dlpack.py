@@ -30,11 +30,11 @@ _WORDS = {
 
 
 def device_of(array: PointerArray) -> tuple[int, int]:
-    """(device type, id) that the memory has for a consumer who asks for none.
+    """The (device type, id) of the memory for a consumer that does not ask for one.
 
     Raises:
-        ExportError: the memory is not in its device's primary context. A consumer knows the device
-            alone, and would use the pointer in that context.
+        ExportError: the memory is not in its device's primary context. A consumer only knows the
+            device, and would use the pointer in that context.
     """
     return _place(array, _WORDS[array.kind][0])
 
@@ -62,11 +62,12 @@ def export(
     """A capsule that holds the memory.
 
     Args:
-        array: what is exported.
-        readonly: the consumer must not write.
-        stream: the consumer's, as `__dlpack__` of the array API standard defines it for CUDA: None
-            and 1 are the legacy default stream, 2 the thread's, -1 asks for no ordering; others
-            are handles. Memory that is exported as the CPU's has no stream, and is complete.
+        array: the array to export.
+        readonly: True if the consumer must not write.
+        stream: the consumer's stream, as `__dlpack__` of the array API standard defines it for
+            CUDA: None and 1 are the legacy default stream, 2 is the thread's, -1 asks for no
+            ordering; others are handles. Memory that is exported as memory of the CPU has no
+            stream, and is complete.
 
     Raises:
         ExportError: the consumer asked for another device, a copy or an invalid stream, or DLPack
@@ -110,7 +111,7 @@ def _checked_stream(stream: Any) -> int:
 
 
 def order_before(array: PointerArray, stream: int) -> None:
-    """Let a stream wait for what is pending on the memory, which it may use from now on."""
+    """Let a stream wait for the work pending on the memory, which it may use from now on."""
     pin = array.pin
     if stream != pin.ordered:
         pin.ask_again()

@@ -24,7 +24,7 @@ __all__ = ["CudaToDma", "DmaToCuda"]
 
 
 class CudaToDma(MemoryMapper):
-    """cuda -> dma: a DMA-BUF of the whole allocation, and where in it the array lies."""
+    """cuda -> dma: a DMA-BUF of the whole allocation, and the place of the array in it."""
 
     __slots__ = ()
 
@@ -122,7 +122,7 @@ _descriptions = _Descriptions()
 
 
 def _imported(target: CudaContext, pending: Pending, fd: int, nbytes: int) -> int:
-    """The address of the buffer's first byte; `pending` gets what gives it back."""
+    """The address of the buffer's first byte; `pending` gets the calls that give it back."""
     description = _descriptions.memory
     kinds = driver.CUexternalMemoryHandleType
     kind = getattr(kinds, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD", None)
@@ -143,7 +143,7 @@ def _imported(target: CudaContext, pending: Pending, fd: int, nbytes: int) -> in
 
 
 def _close_if_ours(fd: Fd, file: tuple[int, int]) -> None:
-    """Close a descriptor, unless the driver took it, of which CUDA's documentation is silent."""
+    """Close a descriptor unless the driver took it, on which CUDA's documentation is silent."""
     if fd.closed:  # a release that was interrupted is called again
         return
     # Owned until that is known: an exception of a signal handler would leave it open.

@@ -19,7 +19,7 @@ __all__ = [
 ]  # fmt: skip
 
 LEGACY_STREAM = 1
-"""CU_STREAM_LEGACY: the default stream, also where a program is built for one in each thread."""
+"""CU_STREAM_LEGACY: the default stream, even if a program is built for one in each thread."""
 
 NO_DRIVER = (
     "install NVIDIA's driver, which brings libcuda.so.1 (in a container: the NVIDIA Container "
@@ -28,7 +28,7 @@ NO_DRIVER = (
 
 
 class Home(Protocol):
-    """A CudaContext, as the modules below it know it.
+    """A CudaContext, as far as the modules below it know it.
 
     Attributes:
         queues: the latest streams of callers, by handle; see check_queue().
@@ -45,7 +45,7 @@ class Home(Protocol):
     def supports(self, name: str) -> bool: ...
 
 
-# The process in which the driver was initialised, as the one element: a fork changes it.
+# Its one element is the process in which the driver was initialised: a fork changes that.
 _initialized_in = [0]
 
 
@@ -54,7 +54,7 @@ def initialize() -> None:
 
     Raises:
         MissingDependencyError: there is no driver, or it finds no device.
-        NativeError: it fails; in a forked child always.
+        NativeError: it fails, as it always does in a forked child.
     """
     if _initialized_in[0] == os.getpid():
         return
@@ -183,10 +183,10 @@ ATTRIBUTE = "CU_DEVICE_ATTRIBUTE_"
 
 
 def attribute(name: str, device: int) -> int:
-    """An attribute of a device; 0 where the driver or cuda-bindings does not know it yet.
+    """An attribute of a device; 0 if the driver or cuda-bindings does not know it yet.
 
     Args:
-        name: in CUdevice_attribute, without `ATTRIBUTE`.
+        name: its name in CUdevice_attribute, without `ATTRIBUTE`.
         device: the ordinal.
     """
     key = getattr(driver.CUdevice_attribute, ATTRIBUTE + name, None)

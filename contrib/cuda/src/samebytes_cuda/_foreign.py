@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of other libraries: by DLPack, and by the CUDA array interface.
 
-Whoever lends memory orders what is pending on it before home (see `_streams`): by DLPack the
-producer does so itself, as home is passed as the consumer's stream; by the array interface
+A lender orders the work pending on its memory before home (see `_streams`): with DLPack the
+producer does so itself, since home is passed as the consumer's stream; with the array interface
 it names the stream that home must wait for.
 """
 
@@ -34,13 +34,14 @@ _HomeOf: TypeAlias = Callable[[int, int], Home]
 
 
 class Lent(CudaStorage):
-    """Memory lent by an object, which this holds. Nothing is to be released before hand_out().
+    """Memory lent by an object, which this holds. Nothing needs to be released before hand_out().
 
     Attributes:
         native: the object.
-        first, info, kind: the address of the first element, and its layout there.
-        forbids_writing: the lender wants nobody to write.
-        by_dlpack: it was lent by DLPack.
+        first, info, kind: the address of the first element, the layout from there, and the kind of
+            memory.
+        forbids_writing: True if the lender forbids writing.
+        by_dlpack: True if it was lent by DLPack.
     """
 
     __slots__ = ("by_dlpack", "first", "forbids_writing", "info", "kind", "native")
@@ -57,14 +58,14 @@ class Lent(CudaStorage):
         return CudaArray(self.context, self.first, self.info, self.kind, self, readonly)
 
     def hand_out(self, stream: int | None = None) -> None:
-        """Note it, and let the lender have its memory when all work of the context is done."""
+        """Note this, and let the lender have its memory back after all work of the context."""
         if not self.handed_out:
             release = partial(give_back, self.context, None)
             self.keep = Storage(release, keep=self.keep, at_exit=True)
             super().hand_out(stream)
 
     def ask_again(self) -> None:
-        """Order what the lender has enqueued since then before home, as far as it says so."""
+        """Order the lender's work enqueued since then before home, as far as the lender can."""
         if self.by_dlpack:
             _by_dlpack(self.native)
         else:
@@ -76,12 +77,12 @@ def borrow(native: Any, home_of: _HomeOf) -> Lent:
 
     Args:
         native: the object.
-        home_of: gives the context of memory, by what the driver says of the memory.
+        home_of: gives the context of memory, from the driver's information about it.
 
     Raises:
         UnsupportedObjectError: it lends no CUDA memory.
-        LayoutError: the memory is not where the object says, or its layout is one that no array
-            has.
+        LayoutError: the memory is not at the place that the object names, or has a layout that no
+            array can have.
         DeviceMismatchError: the stream that it names belongs to another context.
     """
     if hasattr(native, "__dlpack_device__"):
@@ -140,7 +141,7 @@ def _from_interface(native: Any, home_of: _HomeOf) -> Lent:
 
 
 def _described(native: Any, described: Any) -> tuple[TensorInfo, int, bool]:
-    """Layout, address and whether it is read-only."""
+    """The layout, the address, and True if the memory is read-only."""
     try:
         element = np.dtype(described["typestr"])
         shape = tuple(described["shape"])

@@ -27,13 +27,14 @@ def tensor(
 
     Args:
         native: an object with DLPack on a CUDA device, or with `__cuda_array_interface__`.
-        shape: elements along each axis; by default as the object says.
+        shape: elements along each axis; by default the object's.
         dtype: the element type; by default the object's.
         offset: bytes from the object's first element to the tensor's.
         strides: in bytes; dense by default.
 
     Raises:
-        LayoutError: the object is not what it says, or the tensor would reach outside.
+        LayoutError: the object does not match its own description, or the tensor would reach
+            outside it.
         UnsupportedObjectError: it lends no CUDA memory.
     """
     whole = CudaTensor.wrap(native)
@@ -57,8 +58,7 @@ def frame(
         width, height: in pixels.
 
     Raises:
-        LayoutError: the arrays are not as many, or not of the shapes and dtypes, that the format
-            has.
+        LayoutError: the arrays do not have the number, shapes and dtypes of the format's planes.
         DeviceMismatchError: the arrays lie in several contexts.
         UnknownNameError: there is no such format.
         UnsupportedObjectError: one of them lends no CUDA memory.

@@ -181,7 +181,7 @@ def _pages(item: Tensor, address: int) -> tuple[range, range]:
 
 
 class _Registrations:
-    """The pages that this backend registered, each once as long as anybody uses them there."""
+    """The pages that this backend registered, each once for as long as they are used."""
 
     def __init__(self) -> None:
         self._living: weakref.WeakValueDictionary[int, Storage] = weakref.WeakValueDictionary()
@@ -204,7 +204,7 @@ class _Registrations:
         return None
 
     def has_lost(self, wanted: range) -> bool:
-        """True if some of these addresses are registered by an owner that is not there any more."""
+        """True if some of these addresses are registered by an owner that no longer exists."""
         return any(
             first < wanted.stop and wanted.start < first + nbytes and self.at(first) is None
             for first, nbytes in self._unreturned.copy().items()
@@ -214,13 +214,14 @@ class _Registrations:
         """Register pages, or find the registration that they have.
 
         The driver registers no page twice, and planes of a frame have pages in common. So all
-        pages of their owner are registered with the first plane, or all from that plane on where
+        pages of their owner are registered with the first plane, or all from that plane on if
         those before it are registered already.
 
         Args:
-            context: of the device.
+            context: the context of the device.
             own: addresses of the pages that the array lies on.
-            whole: those of its owner, among them these; the same where no others are wanted.
+            whole: addresses of the pages of its owner, including these; equal to `own` if no others
+                are wanted.
             keep: the owner.
 
         Raises:

@@ -41,7 +41,7 @@ class Pointer(NamedTuple):
 
 
 class _Answers(threading.local):
-    """The memory that the driver writes its answers to, for each thread: eight bytes for each.
+    """The memory that the driver writes its answers to, eight bytes for each, one per thread.
 
     Attributes:
         block: the answers, and the address of the array of their addresses; one attribute, as
@@ -84,8 +84,8 @@ def look_up_all(address: int, nbytes: int) -> tuple[Pointer | None, bool]:
     """The attributes of an address, and whether all bytes from there are in one allocation.
 
     Args:
-        address: of the first byte.
-        nbytes: at least one.
+        address: the address of the first byte.
+        nbytes: the number of bytes, at least one.
 
     Raises:
         NativeError: the driver fails.

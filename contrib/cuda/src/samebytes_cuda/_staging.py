@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pinned memory for downloads with a queue, which is used again.
 
-NVIDIA's driver frees pinned memory (cuMemFreeHost) only when all work of the device is done:
-whoever drops a download would wait for work that others have enqueued. To make it does not wait.
-It ends with the context, when that is closed.
+NVIDIA's driver frees pinned memory (cuMemFreeHost) only when all work of the device is done, so
+dropping a download would wait for work that others have enqueued. Allocating it does not wait. It
+ends with the context, when that is closed.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from ._use import CudaStorage, give_back, owner
 __all__ = ["free_spare", "staged"]
 
 _STEP = 1 << 16
-"""Sizes are rounded up to this, so that parts of one image share memory."""
+"""The unit to which sizes are rounded up, so that parts of one image share memory."""
 _SPARE = 64 << 20
-"""Bytes of all blocks together that wait to be used again, of each device."""
+"""The most bytes of all blocks of a device together that wait to be used again."""
 
 # (size, address) by the device's ordinal. Only lists' own atomic steps: a release may run in the
 # garbage collector, which may run anywhere.
@@ -48,7 +48,7 @@ def staged(context: Home, nbytes: int) -> tuple[int, CudaStorage]:
 
 
 def free_spare(context: Home) -> None:
-    """Free what waits to be used again on the context's device.
+    """Free the blocks that wait to be used again on the context's device.
 
     Raises:
         NativeError: the driver fails.
@@ -77,12 +77,12 @@ def _putting_back(context: Home, spare: list[tuple[int, int]], block: tuple[int,
 
 
 def _settle(context: Home, spare: list[tuple[int, int]]) -> None:
-    """Free what is too much, and everything of a context that was closed."""
+    """Free blocks above the limit, and all blocks of a context that was closed."""
     _trim(spare, 0 if context.closed else _SPARE)
 
 
 def _trim(spare: list[tuple[int, int]], limit: int) -> None:
-    """Free blocks where all together are too large: those that are it alone, then the oldest."""
+    """Free blocks if all together exceed the limit: those that do so alone, then the oldest."""
     while spare and sum(size for size, _ in list(spare)) > limit:
         try:
             block = next((block for block in list(spare) if block[0] > limit), spare[0])

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streams, and the one rule by which work on memory is ordered.
 
-The rule: whatever is pending on memory of a context, as far as samebytes can know, is ordered
-before the future of the context's legacy default stream ("home"). Who lends memory to samebytes
-lets home wait; who gets memory from samebytes waits for home. So two streams are ordered by one
-event each, without waiting on the CPU, and nobody needs to remember which stream wrote what.
+The rule: all work pending on memory of a context, as far as samebytes can know, is ordered before
+future work on the context's legacy default stream ("home"). When memory is lent to samebytes, home
+waits for the lender's stream; when samebytes hands memory out, the consumer's stream waits for
+home. So two streams are ordered by one event each, without waiting on the CPU, and nothing needs to
+remember which stream wrote what.
 
-Memory of another framework that is mapped for a caller's stream is ordered before that alone, and
-before home when somebody else gets it.
+Memory of another framework that is mapped for a caller's stream is ordered before that stream only,
+and before home when it is handed to another consumer.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ __all__ = [
 ]  # fmt: skip
 
 PER_THREAD_STREAM = 2
-"""The default stream of the thread that says so: another one in each thread."""
+"""The default stream of the calling thread: another one in each thread."""
 _LARGEST_HANDLE = 2**64 - 1
 _PAGE = 4096
-"""Handles are pointers, and no system has memory at the first ones. CUDA's drivers read there."""
+"""No handle is below: handles are pointers, and no system has memory at the first addresses."""
 _DISABLE_TIMING = 2
 """CU_EVENT_DISABLE_TIMING."""
 _NON_BLOCKING = 1
@@ -47,13 +48,13 @@ _ATTRIBUTES = ("cuda_stream", "ptr", "handle")
 
 
 def handle_of(queue: Any) -> int:
-    """The CUstream that `queue` means.
+    """The CUstream that `queue` stands for.
 
     Args:
         queue: a handle as an int, a `ctypes.c_void_p` or a CUstream of cuda-bindings; or a stream
             of cuda.core (`__cuda_stream__`), torch, CuPy or Numba. None and 0 are the legacy
-            default stream. The stream must exist: of a number nobody can find that out, and drivers
-            crash where it does not.
+            default stream. The stream must exist: for a number this cannot be checked, and drivers
+            crash if it does not.
 
     Raises:
         UnsupportedObjectError: it is none of these, or a number that cannot be a handle, because it
@@ -102,18 +103,18 @@ def _number_of(queue: Any) -> int:
 
 
 def precede(context: Home, stream: int) -> None:
-    """Let home wait for what is enqueued on `stream`."""
+    """Let home wait for the work enqueued on `stream`."""
     order(context, stream, LEGACY_STREAM)
 
 
 def follow(context: Home, stream: int) -> None:
-    """Let `stream` wait for what is pending on home."""
+    """Let `stream` wait for the work pending on home."""
     if stream != LEGACY_STREAM:
         order(context, LEGACY_STREAM, stream)
 
 
 def order(context: Home, first: int, *others: int) -> None:
-    """Let other streams wait for what is enqueued on the first one.
+    """Let other streams wait for the work enqueued on the first one.
 
     Raises:
         DeviceMismatchError: one of them belongs to another context.
@@ -128,20 +129,20 @@ def order(context: Home, first: int, *others: int) -> None:
 def order_known(
     context: Home, first: int, later: Sequence[int], *, is_current: bool = False
 ) -> None:
-    """Do the same with streams that `check_device` has seen, and that are held since then.
+    """Do the same with streams that `check_device` has seen, and that have been held since then.
 
     Args:
-        context: that of the streams.
-        first: what is enqueued there is waited for.
-        later: at least one stream, and none of them the first.
-        is_current: the CUcontext is current in this thread.
+        context: the context of the streams.
+        first: the stream whose work is waited for.
+        later: at least one stream, and not the first one.
+        is_current: True if the CUcontext is current in this thread.
     """
     # Written out for each frame of each decoder. Between two frames the decoder empties the caches
     # of the processor, so that each function of Python costs microseconds: there are few.
     spare = _spare.setdefault(context.ordinal, []) if context.is_primary else []
     taken: list[tuple[Any, Any]] = []
     try:
-        # Streams by their own handles and an event that is there need no current context.
+        # Streams with handles of their own, and an existing event, need no current context.
         if is_current or min(first, *later) > PER_THREAD_STREAM:
             try:  # noqa: SIM105 - suppress() is four functions of Python
                 taken.extend(map(spare.pop, _LAST))
@@ -192,7 +193,7 @@ _spare: dict[int, list[tuple[Any, Any]]] = {}
 
 
 def free_events(context: Home) -> None:
-    """Drop what is kept for a context: events that wait to be used again, and callers' streams."""
+    """Drop the events that wait to be used again in a context, and the callers' streams."""
     context.queues.clear()
     if context.is_primary:
         spare, _spare[context.ordinal] = _spare.get(context.ordinal, []), []
@@ -206,7 +207,7 @@ def _destroy(events: list[tuple[Any, Any]]) -> None:
 
 
 def follows_home(stream: int) -> bool:
-    """True if CUDA itself orders work on a stream and on home, whichever is enqueued first.
+    """True if CUDA itself orders work on a stream and on home as it was enqueued.
 
     It does so for streams that were made without CU_STREAM_NON_BLOCKING.
 
@@ -221,14 +222,14 @@ def follows_home(stream: int) -> bool:
 def follows_home_of(context: Home, stream: int, holder: object) -> bool:
     """The answers of `check_device` and `follows_home`, asked for once while an object lives.
 
-    Each of the driver's answers costs one of several decoders, which use the driver too, a part of
-    its frames.
+    Several decoders use the driver at a time, and each question to it slows them down.
 
     Args:
-        context: that of the stream.
+        context: the context of the stream.
         stream: the CUstream.
-        holder: keeps the stream for as long as it lives; else, as an int does not, the driver is
-            asked each time. Of a plugin: for streams of callers there is `check_queue`.
+        holder: an object of a plugin that keeps the stream alive as long as it lives itself; for
+            any other, such as an int, the driver is asked each time. For streams of callers there
+            is `check_queue`.
 
     Raises:
         DeviceMismatchError: it belongs to another context.
@@ -247,15 +248,15 @@ def follows_home_of(context: Home, stream: int, holder: object) -> bool:
 
 
 known_streams: dict[int, tuple[tuple[int, int], bool, ref[Any]]] = {}
-"""By the id() of what holds a stream, as long as that lives: the CUcontext and the stream itself,
-and if it follows home. A WeakKeyDictionary would call five functions of Python for each frame."""
+"""The CUcontext and the stream, and whether it follows home, by the id() of the stream's holder, as
+long as that lives. A WeakKeyDictionary would call five functions of Python for each frame."""
 
 
 def known_handle(context: Home, queue: Any) -> int:
-    """The CUstream of a caller's object, as of `handle_of` and `check_queue`, asked for at once.
+    """The CUstream of a caller's object: `handle_of` and `check_queue` in one.
 
     Raises:
-        DeviceMismatchError, UnsupportedObjectError: as of the two.
+        DeviceMismatchError, UnsupportedObjectError: as from these two.
     """
     handle = handle_of(queue)
     check_queue(context, handle, queue)
@@ -266,10 +267,10 @@ def check_queue(context: Home, stream: int, queue: Any) -> None:
     """Do as `check_device` does, and ask the driver once about the stream of a caller's object.
 
     Args:
-        context: the one that it should belong to.
+        context: the context that it should belong to.
         stream: the CUstream.
-        queue: what the caller passed for it. The context holds the latest ones, unless they are
-            numbers: so the handles of those that own their streams cannot become others'.
+        queue: the object that the caller passed for it. The context holds the latest ones, unless
+            they are numbers, so that handles of objects that own their streams are not used again.
     """
     queues = context.queues
     if stream in queues:
@@ -291,7 +292,7 @@ def check_device(context: Home, stream: int) -> None:
     """Raise DeviceMismatchError for a stream of another context.
 
     Args:
-        context: the one that it should belong to.
+        context: the context that it should belong to.
         stream: a CUstream that exists.
     """
     if stream in (LEGACY_STREAM, PER_THREAD_STREAM):

@@ -75,7 +75,7 @@ class DeviceToCpu(MemoryMapper):
 
 
 def wait_for(native: CudaArray) -> None:
-    """Return when what is pending on the memory is done."""
+    """Wait until the work pending on the memory is done."""
     native.pin.ask_again()
     native.pin.complete()
 
@@ -92,7 +92,7 @@ def _downloaded(native: CudaArray, low: int, nbytes: int) -> Storage:
 
 
 def _enqueued(native: CudaArray, low: int, nbytes: int, stream: int) -> Storage:
-    """A download on a stream of the caller's, into pinned memory: the others are waited for."""
+    """A download on the caller's stream into pinned memory; the stream waits for the others."""
     context = native.context
     address, pin = staged(context, nbytes)
     native.order_before(stream)

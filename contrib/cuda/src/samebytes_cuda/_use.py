@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ownership of CUDA memory: work pending on it, and when it may be given back.
+"""Ownership of CUDA memory: work pending on it, and the time at which it may be given back.
 
 samebytes does not learn when a consumer's stream is done with memory that was handed to it. So
-memory that was handed out, and all that samebytes allocates, is given back when all work of its
-context is done: this costs a wait on the CPU, but no bytes change under a running kernel.
+memory that was handed out, and all memory that samebytes allocates, is given back when all work of
+its context is done: this costs a wait on the CPU, but no bytes change under a running kernel.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _NOT_PERMITTED = 800
 
 
 class CudaStorage(Storage):
-    """Owns memory that CUDA knows, or holds somebody else's.
+    """Owns memory that CUDA knows, or holds memory of another owner.
 
     Attributes:
-        context: where the memory is.
-        handed_out: somebody got it who may use it on any stream.
-        ordered: the stream that waits already for all that is pending on the memory; None if there
-            is none.
+        context: the context of the memory.
+        handed_out: True if it was handed to a consumer that may use it on any stream.
+        ordered: the stream that already waits for all work pending on the memory; None if there is
+            none.
     """
 
     __slots__ = ("context", "handed_out", "ordered")
@@ -44,20 +44,20 @@ class CudaStorage(Storage):
     ordered: int | None
 
     def hand_out(self, stream: int | None = None) -> None:
-        """Note that somebody gets the memory.
+        """Note that the memory is handed to a consumer.
 
         Args:
-            stream: the only one that they use it on, as far as that is known.
+            stream: the only stream on which the consumer uses it, if that is known.
         """
         if not self.handed_out:
             self.handed_out = True
             self.wait = self.context.synchronize
 
     def ask_again(self) -> None:
-        """Order what a lender has enqueued since then before home, where the memory is lent."""
+        """If the memory is lent, order the lender's work enqueued since then before home."""
 
     def complete(self) -> None:
-        """Return when what is pending on the memory is done."""
+        """Wait until all work pending on the memory is done."""
         if self.wait is not None:
             self.wait()
 
@@ -73,9 +73,9 @@ def owner(
     """The owner of memory that is given back when all work of its context is done.
 
     Args:
-        context: where it is.
-        pending: gives it back. It may be filled later: what is acquired then has its owner
-            already. None where the memory ends with what the storage keeps.
+        context: the context of the memory.
+        pending: the calls that give it back. The list may be filled later, so that the owner exists
+            before the memory is acquired. None if the memory ends with the object in `keep`.
         address, nbytes, keep: as for Storage.
     """
     release = partial(give_back, context, pending)
@@ -87,7 +87,7 @@ def owner(
 
 
 def give_back(context: Home, pending: Pending | None) -> None:
-    """Let all work of a context be done, then free what is ours to free, if that was not done."""
+    """Wait for all work of a context, then make the pending calls, unless they were made."""
     try:
         _end(context, pending)
     except NativeError as error:
@@ -113,12 +113,12 @@ def _end(context: Home, pending: Pending | None) -> None:
             check("freeing memory", free_all(pending))
 
 
-# What was to be freed when the last holder was dropped in a function that a stream called.
+# Calls for memory whose last holder was dropped in a function that a stream called.
 _later: list[tuple[Home, Pending | None]] = []
 
 
 def _sweep() -> None:
-    """Free what waits for a thread that may call CUDA, as this one may."""
+    """Free memory that waits for a thread that may call CUDA, as this one may."""
     taken: list[tuple[Home, Pending | None]] = []
     while _later:
         with suppress(IndexError):  # another thread was faster

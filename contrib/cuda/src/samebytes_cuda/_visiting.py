@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of a framework that uses it on a stream of its own, and takes it back to use it again.
 
-A decoder's pool is one: a surface that nobody holds is written to by the next picture. To wait on
-the CPU before each is given back would cost the time in which the GPU could work ahead. So the
-framework's stream waits for the streams of those who got the memory, as far as these are known and
-are sure to exist: the legacy default stream, and those that callers passed to `map(queue=)`, which
-are held. For everybody else the CPU waits.
+A decoder's pool is an example: a surface that nothing holds is overwritten by the next picture.
+Waiting on the CPU before each surface is given back would cost time in which the GPU could work
+ahead. So the framework's stream waits for the streams on which the memory is used, as far as these
+are known and are sure to exist: the legacy default stream, and streams that callers passed to
+`map(queue=)`, which are held. For all others the CPU waits.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Uses:
     """The streams on which memory is used, and that of the framework that it belongs to.
 
     Args:
-        context: that of the streams.
+        context: the context of the streams.
         lender: the framework's stream.
-        follows_home: CUDA itself orders the framework's stream and the legacy default one.
-        keep: what keeps the memory valid; dropped as the memory is given back.
-        queues: by handle, what the caller passed, so that the stream lives as long.
+        follows_home: True if CUDA itself orders the framework's stream and the legacy default one.
+        keep: the object that keeps the memory valid; dropped as the memory is given back.
+        queues: the objects that callers passed, by handle, so that their streams live as long.
     """
 
     __slots__ = ("anywhere", "context", "is_home_ordered", "keep", "lenders", "queues", "uses_home")
@@ -53,15 +53,15 @@ class Uses:
             self.uses_home = True
 
     def finish(self) -> None:
-        """Return when what the framework has enqueued on the memory is done."""
+        """Wait until the work that the framework has enqueued on the memory is done."""
         self.let_home_wait()
         self.context.finish()
 
     def settle(self, *, ends: bool = False) -> None:
-        """Let the framework's stream wait for all who use the memory.
+        """Let the framework's stream wait for all uses of the memory.
 
         Args:
-            ends: give the memory back to the framework. This never fails: where this thread cannot
+            ends: give the memory back to the framework. This never fails: if this thread cannot
                 call CUDA, the next one that can gives it back.
         """
         try:
@@ -95,7 +95,7 @@ class Visit(CudaStorage):
     uses: Uses
 
     def hand_out(self, stream: int | None = None) -> None:
-        """Note that somebody gets the memory."""
+        """Note that the memory is handed to a consumer."""
         if stream in self.uses.queues:
             return
         self.uses.let_home_wait()  # by which they order what they do
@@ -105,5 +105,5 @@ class Visit(CudaStorage):
             super().hand_out()
 
     def ask_again(self) -> None:
-        """Order what the framework has enqueued before home."""
+        """Order the work that the framework has enqueued before home."""
         self.uses.let_home_wait()

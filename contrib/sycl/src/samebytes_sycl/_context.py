@@ -58,7 +58,7 @@ _ALIGNMENT = 64
 class SYCLTensor(Tensor):
     """An array in host, shared or device USM.
 
-    `native` is what was wrapped (a dpctl memory object, an array of dpnp's), or a USMArray.
+    `native` is the wrapped object (a dpctl memory object, an array of dpnp), or a USMArray.
 
     Handles: "usm_ptr"; "data" of host and shared memory. As a DLPack producer, host and shared USM
     is on the CPU; device USM, and the others for a consumer that asks for it, on kDLOneAPI.
@@ -76,7 +76,7 @@ class SYCLTensor(Tensor):
             native: an object with `__sycl_usm_array_interface__`, or with DLPack on kDLOneAPI.
 
         Raises:
-            LayoutError: the memory is not what the object says, or in another context than it says.
+            LayoutError: the memory or its context does not match the object's description.
             UnsupportedObjectError: it lends no USM.
         """
         if isinstance(native, USMArray):
@@ -136,8 +136,8 @@ class SYCLTensor(Tensor):
 class SYCLContext(Context[SYCLTensor]):
     """A SYCL queue: `samebytes.context("sycl")`, "sycl:gpu", or `context(queue)` for your own.
 
-    What follows the colon is a filter of SYCL's (ONEAPI_DEVICE_SELECTOR's words). There is one
-    context for each queue. Mappings wait for the queue: work on other queues is yours to wait for.
+    The part after the colon is a filter of SYCL (in the words of ONEAPI_DEVICE_SELECTOR). There is
+    one context for each queue. Mappings wait for the queue; wait for work on other queues yourself.
 
     Handles: "sycl_queue", a sycl::queue* of dpctl's; and, where SYCL's runtime reports them,
     "cl_context" and "cl_device", or "ze_context" and "ze_device". So OpenCL and Level Zero contexts
@@ -165,7 +165,7 @@ class SYCLContext(Context[SYCLTensor]):
 
         Raises:
             MissingDependencyError: SYCL finds no device.
-            UnknownNameError: none that the filter selects.
+            UnknownNameError: the filter selects none.
         """
         try:
             chosen = dpctl.SyclDevice(device) if device else dpctl.select_default_device()
@@ -193,8 +193,8 @@ class SYCLContext(Context[SYCLTensor]):
         Args:
             shape: elements along each axis.
             dtype: the element type.
-            kind: "shared" (the driver moves it to who uses it), "host" (host memory that the
-                device reads), or "device" (which the CPU cannot read).
+            kind: "shared" (the driver moves it to whichever processor uses it), "host" (host memory
+                that the device reads), or "device" (which the CPU cannot read).
 
         Raises:
             LayoutError: a negative extent.
@@ -274,10 +274,10 @@ def context(queue: dpctl.SyclQueue) -> SYCLContext:
     """The context over a queue of yours, which it holds.
 
     Args:
-        queue: on which mappings wait.
+        queue: the queue that mappings wait for.
 
     Raises:
-        UnsupportedObjectError: no dpctl.SyclQueue.
+        UnsupportedObjectError: it is not a dpctl.SyclQueue.
     """
     if not isinstance(queue, dpctl.SyclQueue):
         raise UnsupportedObjectError(f"a {type(queue).__name__} is not a dpctl.SyclQueue")
@@ -301,16 +301,16 @@ def tensor(
     """A tensor over USM of yours, which is held.
 
     Args:
-        native: an object with `__sycl_usm_array_interface__`, such as memory of dpctl's and arrays
-            of dpnp's, or with DLPack on kDLOneAPI, such as torch's tensors on "xpu".
-        shape: elements along each axis; by default as the object says, for memory all its bytes.
+        native: an object with `__sycl_usm_array_interface__`, such as memory of dpctl and arrays of
+            dpnp, or with DLPack on kDLOneAPI, such as torch's tensors on "xpu".
+        shape: elements along each axis; by default the object's, for memory all its bytes.
         dtype: the element type; by default the object's, for memory uint8.
         offset: bytes from the object's first element to the tensor's.
         strides: in bytes; dense by default.
 
     Raises:
-        LayoutError: the memory is not what the object says, in another context than it says, or
-            the tensor would reach outside.
+        LayoutError: the memory or its context does not match the object's description, or the
+            tensor would reach outside it.
         UnsupportedObjectError: it lends no USM.
     """
     whole = SYCLTensor.wrap(native)

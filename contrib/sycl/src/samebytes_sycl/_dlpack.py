@@ -24,11 +24,11 @@ def device_of(queue: dpctl.SyclQueue) -> tuple[int, int]:
     """(kDLOneAPI, id): the id counts root devices in the order in which SYCL lists them.
 
     Args:
-        queue: that of the context in which the memory is.
+        queue: the queue of the context in which the memory is.
 
     Raises:
-        ExportError: the memory is not in the default context of its platform. A consumer knows the
-            device alone, and would use the pointer in that context.
+        ExportError: the memory is not in the default context of its platform. A consumer only knows
+            the device, and would use the pointer in that context.
     """
     device = queue.sycl_device
     devices = dpctl.get_devices()

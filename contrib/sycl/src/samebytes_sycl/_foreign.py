@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of other libraries: by the USM array interface, and by DLPack.
 
-The interface names the queue, so the context is known and mappings wait for that queue. DLPack
-names a device alone, which means the default context of its platform (SYCL's extension
-sycl_ext_oneapi_default_context). dpnp 0.20 refuses to lend memory of another one, and DLPack makes
-nobody look. So each pointer is looked up in the context that it should be in: a kernel that is
-given a pointer of another one reads garbage, or ends the process.
+The interface names the queue, so the context is known and mappings wait for that queue. DLPack only
+names a device, which means the default context of its platform (SYCL's extension
+sycl_ext_oneapi_default_context). dpnp 0.20 refuses to lend memory of another context, but DLPack
+does not require that check. So each pointer is looked up in the context that it should be in: a
+kernel that is given a pointer of another context reads garbage, or ends the process.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ def imported(native: Any, context: _Home, owner: Storage | None = None) -> USMAr
     Args:
         native: an object with `__sycl_usm_array_interface__`, or with DLPack on kDLOneAPI.
         context: gives the context over the queue of the memory.
-        owner: what the array must hold, beside the object.
+        owner: a storage that the array must hold beside the object.
 
     Raises:
-        LayoutError: the memory is not what the object says, or is not of the context that it says.
+        LayoutError: the memory or its context does not match the object's description.
         UnsupportedObjectError: it lends no USM.
     """
     if not hasattr(native, _INTERFACE) and hasattr(native, "__dlpack_device__"):
@@ -58,7 +58,7 @@ def imported(native: Any, context: _Home, owner: Storage | None = None) -> USMAr
 
 
 def _by_dlpack(native: Any, context: _Home, owner: Storage | None) -> USMArray:
-    """The array of a producer that names no queue: what it has enqueued, it or its user ends."""
+    """The array of a producer that names no queue: it, or its user, waits for its own work."""
     array, info, address, readonly, (_, number) = DeviceArray.by_dlpack(native, (ONEAPI,))
     devices = dpctl.get_devices()
     if not 0 <= number < len(devices):
@@ -84,10 +84,10 @@ def _by_interface(native: Any, context: _Home, owner: Storage | None) -> USMArra
         raise LayoutError(f"its {_INTERFACE} is malformed: {error}") from error
     info = TensorInfo(element, shape, strides)
     if isinstance(native, _DPCTL_MEMORY):
-        readonly = False  # dpctl says read-only of all its memory
+        readonly = False  # dpctl marks all its memory read-only
     try:
         queue = _queue_of(native)
-    except Exception as error:  # whatever dpctl finds wrong with it
+    except Exception as error:  # dpctl raises errors of several kinds
         raise LayoutError(f"dpctl does not accept this object: {error}") from error
     return _checked(
         context(queue), queue, address, info, (native, owner), bool(readonly),
@@ -99,7 +99,7 @@ def _checked(
     home: Context, queue: dpctl.SyclQueue, address: int, info: TensorInfo, keep: Any,
     readonly: bool, where: str,
 ) -> USMArray:  # fmt: skip
-    """The array, whose first and last byte are USM of one kind in `home`, which is of the queue."""
+    """The array, if its first and last byte are USM of one kind in `home`, the queue's context."""
     low, high = info.extent
     ends = {
         kind_of_pointer(queue, address + low),

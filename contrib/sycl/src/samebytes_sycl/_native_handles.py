@@ -3,8 +3,8 @@
 
 dpctl's C interface (dpctl_sycl_usm_interface.h) reports the kind of a pointer. The handles come
 from `sycl::context::getNative()` and `sycl::device::getNative()`, members that SYCL's runtime
-exports under names that its C++ ABI fixes (sycl/context.hpp, sycl/device.hpp): where they are not
-there, there are no handles, and memory is not shared with OpenCL and Level Zero.
+exports under names that its C++ ABI fixes (sycl/context.hpp, sycl/device.hpp): if they are missing,
+there are no handles, and memory is not shared with OpenCL and Level Zero.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def kind_of_pointer(queue: dpctl.SyclQueue, pointer: int) -> str | None:
 
 
 def handles_of(queue: dpctl.SyclQueue) -> dict[str, int]:
-    """The native handles under a queue; they live as long as it does. None where there are none."""
+    """The native handles under a queue, which live as long as it does; empty without any."""
     names = {
         dpctl.backend_type.opencl: ("cl_context", "cl_device"),
         dpctl.backend_type.level_zero: ("ze_context", "ze_device"),

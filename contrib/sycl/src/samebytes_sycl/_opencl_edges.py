@@ -38,7 +38,7 @@ class SYCLToOpenCL(MemoryMapper):
             )  # fmt: skip
         except (LayoutError, DeviceMismatchError) as error:
             raise Refused(str(error)) from error
-        # The owner of the memory knows nothing of what is enqueued there.
+        # The owner of the memory does not know the work that is enqueued there.
         storage = Storage(
             target.queue.finish, nbytes=array.info.nbytes, keep=item.storage,
             wait=target.queue.finish, at_exit=True,

@@ -20,7 +20,7 @@ _waiting = KeyLocks()
 
 
 def waits_for(queue: dpctl.SyclQueue) -> Callable[[], None]:
-    """A function that returns when all that is enqueued on a queue is done."""
+    """A function that waits until all work enqueued on a queue is done."""
     return partial(_wait, queue)
 
 
@@ -30,7 +30,7 @@ def _wait(queue: dpctl.SyclQueue) -> None:
 
 
 def check_same(source: Context, target: Context, key: str) -> None:
-    """Refuse unless both contexts have the native context `key`, and it is one."""
+    """Refuse unless both contexts have a native context `key`, and it is the same."""
     handles: list[int] = []
     for context in (source, target):
         handle = context.find_handle(key)
@@ -51,7 +51,7 @@ def check_same(source: Context, target: Context, key: str) -> None:
 
 
 def wait_for(item: Tensor, *queues: Callable[[], object]) -> None:
-    """Let what was enqueued on both sides be done, unless the caller orders it."""
+    """Wait for the work enqueued on both sides, unless the caller orders it."""
     if ordering_queue() is None:
         item.wait()
         for wait in queues:

@@ -14,9 +14,9 @@ __all__ = ["USMArray"]
 
 
 class USMArray(PointerArray):
-    """An array in unified shared memory: where it starts, its layout, and what keeps it.
+    """An array in unified shared memory: its address, its layout, and the owner that keeps it.
 
-    dpctl's memory objects know bytes alone; this is the array. Whatever takes
+    dpctl's memory objects only know bytes; this is the array. Every library that takes
     `__sycl_usm_array_interface__` takes it, dpctl and dpnp among them, and holds it while it uses
     the memory.
 

@@ -111,7 +111,7 @@ def sink_took(buffer: int) -> None:
 
 
 def sink_let_go(buffer: int) -> None:
-    """True if it no longer does."""
+    """Note that the appsink no longer refers to this GstBuffer*."""
     left = _in_sinks.get(buffer, 0) - 1
     if left > 0:
         _in_sinks[buffer] = left
