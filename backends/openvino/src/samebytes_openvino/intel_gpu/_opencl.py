@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions to OpenCL about handles that the user brings.
 
-Any loader's handles will do: they are the driver's own. So libOpenCL.so.1, which OpenVINO's GPU
-plugin needs anyway, answers for pyopencl's bundled loader too.
+Handles belong to the driver, whichever loader they came from. So libOpenCL.so.1, which OpenVINO's
+GPU plugin needs anyway, can also answer for those from pyopencl's bundled loader.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Allocation:
     """The allocation of a USM pointer, as OpenCL knows it.
 
     Attributes:
-        kind: "host", "device", "shared", or "unknown": it is not USM of that context.
+        kind: "host", "device", "shared", or "unknown" if it is not USM of that context.
         base: the address at which the allocation begins.
         size: the size of the whole allocation in bytes.
     """
@@ -84,9 +84,9 @@ def library() -> ctypes.CDLL:
 def is_object(handle: int) -> bool:
     """True if an OpenCL object seems to be at this address.
 
-    A wild or released handle ends the process inside the driver. The first word of each living
-    object is the driver's dispatch table (cl_khr_icd), which its platform's first word is too.
-    A released object whose memory was not used again can still look alive.
+    A wrong or released handle would end the process inside the driver. The first word of each
+    living object points to the driver's dispatch table (cl_khr_icd), as does the first word of its
+    platform. A released object whose memory was not used again can still look alive.
     """
     tables = _dispatch_tables()
     return tables is None or _word_at(handle) in tables
@@ -183,7 +183,7 @@ def has_unified_memory(device: int) -> bool:
 def tiles(device: int) -> int:
     """The number of sub-devices of a cl_device_id (tiles, in Intel's drivers); 1 if it has none.
 
-    It is 1 too if the driver does not know the query.
+    It is also 1 if the driver does not know the query.
     """
     count = ctypes.c_uint32()
     try:
@@ -232,7 +232,7 @@ def _alloc_info(platform: int) -> Any:
 
 @cache
 def _dispatch_tables() -> frozenset[int] | None:
-    """The first words of the platforms, or None where memory cannot be looked at safely."""
+    """The first words of the platforms, or None on systems where reading memory is not safe."""
     if not Path("/proc/self/mem").exists():
         return None
     count = ctypes.c_uint32()

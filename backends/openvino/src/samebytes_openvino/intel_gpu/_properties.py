@@ -3,8 +3,8 @@
 
 The maps are those that the wrapper classes of openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp
 build, with the keys of openvino/runtime/intel_gpu/remote_properties.hpp. Two keys have another C++
-type on Windows, where handles of the system are pointers. Maps that users pass are taken apart here
-too, to be checked as other arguments are.
+type on Windows, where handles of the system are pointers. Maps from users are taken apart here
+too, so that they are checked like other arguments.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ __all__ = [
 Access = Literal["READ", "READ_WRITE"]
 
 ALIGNMENT = 64
-"""Address and size of CPU memory must be multiples of this, a cache line, or a driver may work on
-its own copy and still give the same pointer back. OpenVINO's example of CPU_VA says so."""
+"""Address and size of CPU memory must be multiples of this, a cache line. Otherwise a driver may
+work on its own copy and still return the same pointer, as OpenVINO's example of CPU_VA says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class SharedBufferHandle:
     """Memory that another API exports.
 
     Attributes:
-        value: a DMA-BUF descriptor on Linux, an NT handle on Windows. It stays the caller's.
+        value: a DMA-BUF descriptor on Linux, an NT handle on Windows, which the caller keeps.
     """
 
     value: int
@@ -75,7 +75,7 @@ class VirtualAddressMemory:
     Attributes:
         ptr: an address, a multiple of 64; or a numpy array or another writable buffer, which the
             tensor then keeps alive.
-        size: bytes, a multiple of 64; -1 is the size of the tensor, or of the buffer.
+        size: its size in bytes, a multiple of 64; -1 for the size of the tensor or the buffer.
         access: "READ" for memory that may not be written.
     """
 
@@ -88,13 +88,13 @@ class VirtualAddressMemory:
 class FileDescriptor:
     """Bytes of a file, mapped into memory.
 
-    OpenVINO's own property for it cannot be made in Python. The file is mapped here, and its
-    pages are passed as memory of the CPU.
+    Python cannot make OpenVINO's own property for files. So the file is mapped here, and its pages
+    are passed as CPU memory.
 
     Attributes:
         path: of the file.
         offset: where the tensor begins, a multiple of `mmap.ALLOCATIONGRANULARITY`.
-        access: "READ_WRITE": writes reach the file.
+        access: "READ_WRITE" if writes are to reach the file.
     """
 
     path: str | os.PathLike[str]
@@ -105,10 +105,10 @@ class FileDescriptor:
         """The bytes from `offset` on, to the end of their last page, at least `nbytes`.
 
         Args:
-            nbytes: how many are needed.
+            nbytes: the number of bytes needed.
 
         Raises:
-            PropertyError: the offset is not one that can be mapped, or the file is too short.
+            PropertyError: the offset cannot be mapped, or the file is too short.
             OSError: the file cannot be opened.
         """
         if self.offset < 0 or self.offset % mmap.ALLOCATIONGRANULARITY:
@@ -125,18 +125,18 @@ class FileDescriptor:
                     f"{os.fspath(self.path)} has {size} bytes: {nbytes} from {self.offset} on "
                     "cannot be mapped",
                 )
-            # Private pages of a file that is only read: the plugin makes its buffers writable.
+            # A file that is only read gets private pages, since the plugin's buffers are writable.
             access = mmap.ACCESS_WRITE if write else mmap.ACCESS_COPY
             pages = mmap.mmap(file.fileno(), nbytes, access=access, offset=self.offset)
         return np.frombuffer(pages, np.uint8)
 
 
 def address_of(memory: Any) -> tuple[int, int | None, Any]:
-    """(address, bytes or None if not known, what keeps it alive) of an address or a buffer.
+    """(address, size or None if unknown, the object that keeps it alive) of an address or a buffer.
 
     Raises:
-        PropertyError: null, or a buffer that has gaps.
-        UnsupportedObjectError: neither.
+        PropertyError: it is null, or a buffer with gaps.
+        UnsupportedObjectError: it is neither an address nor a buffer.
     """
     if isinstance(memory, ctypes.c_void_p):
         memory = memory.value or 0
@@ -212,7 +212,7 @@ def usm_device() -> Properties:
 
 
 def cpu_va(address: int, size: int, access: Literal["READ", "READ_WRITE"]) -> Properties:
-    """Memory of the CPU; size -1 is that of the tensor."""
+    """CPU memory; size -1 stands for the size of the tensor."""
     return {
         "SHARED_MEM_TYPE": "CPU_VA",
         "CPU_VA": pointer(address),
@@ -241,7 +241,7 @@ def d3d_buffer(buffer: int) -> Properties:
     return {"SHARED_MEM_TYPE": "DX_BUFFER", "DEV_OBJECT_HANDLE": pointer(buffer)}
 
 
-# What each kind of memory must be given, and what it may be given besides.
+# By kind of memory: the properties that must be given, and those that may be given.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "OCL_BUFFER": (("MEM_HANDLE",), ()),
     "OCL_IMAGE2D": (("MEM_HANDLE",), ()),
@@ -260,7 +260,7 @@ _ALL_KEYS = sorted(
 
 
 def kind_of(properties: Mapping[str, Any]) -> str:
-    """The SHARED_MEM_TYPE of a map, whose keys are those of that type; "" of an empty map.
+    """The SHARED_MEM_TYPE of a map, checked to have the keys of that type; "" for an empty map.
 
     Raises:
         PropertyError: a property is missing.
@@ -288,7 +288,7 @@ def kind_of(properties: Mapping[str, Any]) -> str:
 
 
 def pointer_in(properties: Mapping[str, Any], key: str) -> Any:
-    """A handle or pointer: an int or object as the user gave it, or OpenVINO's hexadecimal text.
+    """A handle or pointer of a map: the user's int or object, or a number from hexadecimal text.
 
     Raises:
         PropertyError: text that is not a hexadecimal number.
@@ -305,7 +305,7 @@ def pointer_in(properties: Mapping[str, Any], key: str) -> Any:
 def memory_in(
     kind: str, properties: Mapping[str, Any]
 ) -> SharedBufferHandle | VirtualAddressMemory:
-    """Memory of the CPU, or memory that another API exports."""
+    """The CPU memory, or the memory that another API exports, of a map."""
     if kind == "BUFFER_FROM_HANDLE":
         return SharedBufferHandle(pointer_in(properties, "OS_HANDLE"))
     return VirtualAddressMemory(

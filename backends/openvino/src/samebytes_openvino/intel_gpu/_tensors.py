@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors and frames in a remote context of the GPU plugin; tensors by what they were made over."""
+"""Tensors and frames in a remote context of the GPU plugin, a tensor class for each memory kind."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ Params = Mapping[str, int | str]
 class GpuTensor(RemoteTensor):
     """A tensor in a remote context of the GPU plugin. `native` is an openvino.RemoteTensor.
 
-    What a mapping gives is of this class: `is_` says which of its subclasses it can be, and
-    `as_` makes it one. A region of another tensor has no handles and no array, since OpenVINO
-    reports those of the whole; it can be copied, and used in inferences.
+    Mappings give tensors of this class: `is_` checks which subclasses fit one, and `as_` makes a
+    tensor of such a class. A region of another tensor has no handles and no array, because OpenVINO
+    reports those of the whole tensor; it can be copied, and used in inferences.
 
     Class attributes:
-        kinds: the values of SHARED_MEM_TYPE that a class stands for.
-        keys: the properties that such a tensor must have.
-        opaque: the memory has no linear layout.
+        kinds: the values of SHARED_MEM_TYPE that belong to a class.
+        keys: the properties that a tensor of the class must have.
+        opaque: True if the memory has no linear layout.
     """
 
     __slots__ = ()
@@ -88,7 +88,7 @@ class GpuTensor(RemoteTensor):
 
     @classmethod
     def matches(cls, params: Params) -> bool:
-        """True if a tensor with those properties is of this class, as C++'s type_check defines it.
+        """True if a tensor with these properties is of this class, by type_check of the C++ API.
 
         Args:
             params: as `tensor.params` returns them.
@@ -111,7 +111,7 @@ class GpuTensor(RemoteTensor):
     @overload
     def as_(self, kind: type[T]) -> T: ...
     def as_(self, kind: type[GpuTensor] | None = None) -> GpuTensor:
-        """This very tensor as one of that class; without one, of the most specific one.
+        """The same tensor as one of a class, by default of the most specific class that fits.
 
         Args:
             kind: a class of tensors.
@@ -138,7 +138,7 @@ class GpuTensor(RemoteTensor):
 
     @classmethod
     def tensor_kind(cls, params: Params) -> type[GpuTensor]:
-        """The most specific class of a tensor with those properties.
+        """The most specific class that fits a tensor with these properties.
 
         Args:
             params: as `tensor.params` returns them.
@@ -153,7 +153,7 @@ class GpuTensor(RemoteTensor):
         """As in its base class: the plugin keeps what the last inference used.
 
         Args:
-            leftovers: of that request.
+            leftovers: the leftovers of the request that ran it.
         """
         lent = self._held_native
         if type(lent) is Lease:
@@ -205,7 +205,7 @@ class GpuTensor(RemoteTensor):
         return int(params[key])
 
 
-# Where a tensor has its native, or the lease of one.
+# The slot in which a tensor keeps its native object, or the lease of one.
 _slot: Any = Tensor.native  # type: ignore[misc]  # the slot itself
 
 
@@ -242,7 +242,7 @@ class USMTensor(GpuTensor):
     kinds = USM
 
     def get(self) -> int:
-        """The pointer. It is valid in this cl_context, while the tensor lives."""
+        """The pointer, valid in this cl_context as long as the tensor exists."""
         return self._memory("MEM_HANDLE")
 
 
@@ -299,7 +299,7 @@ class D3DSurface2DTensor(ClImage2DTensor):
 
 
 def host_memory(tensor: GpuTensor) -> Storage | None:
-    """The bytes of a tensor where the CPU reads them, or None where it cannot.
+    """The bytes of a tensor where the CPU reads them, or None if it cannot.
 
     The storage keeps the tensor's memory alive.
 
@@ -318,14 +318,14 @@ def host_memory(tensor: GpuTensor) -> Storage | None:
         address=address,
         nbytes=tensor.info.nbytes,
         keep=tensor.storage,
-        # Memory of the user's is pinned to the native object, and does not keep it.
+        # The user's memory is pinned to the native object, and does not keep that alive.
         holds=tensor._held_native,
         readonly=tensor.readonly,
     )
 
 
 def array_over(memory: Storage, info: TensorInfo) -> np.ndarray[Any, Any]:
-    """The array of a layout over bytes that the CPU reads."""
+    """An array with a tensor's layout over bytes that the CPU reads."""
     if info.size == 0:
         return np.empty(info.shape, info.dtype.carrier)
     flat = np.asarray(memory)
@@ -356,5 +356,5 @@ class GpuFrame(Frame[GpuTensor]):
         return self._planes_over(read_slot(_frame_slot, self))
 
 
-# Where a frame has the natives of its planes, or their leases.
+# The slot in which a frame keeps the native objects of its planes, or their leases.
 _frame_slot: Any = Frame.native

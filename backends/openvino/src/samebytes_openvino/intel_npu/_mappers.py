@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The edges from and to the memory of OpenVINO's NPU plugin.
 
-What they give are ordinary openvino.Tensors inside memory that was imported whole: see _imports.
-Nothing is synchronised with a device here: an inference has ended when its wait() returns.
+The edges to it give ordinary openvino.Tensors inside memory that was imported whole: see _imports.
+They do not synchronise with the NPU: an inference has ended when its wait() returns.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class FdToNpu(MemoryMapper):
         imported, offset = _by_descriptor(target, item, access)
         storage = holding((imported,))
         native = _tensor_in(imported, storage, offset, info, access)
-        # What the exporter's devices still do with the memory, no call of Level Zero waits for.
+        # Level Zero does not wait for the work of the exporter's devices on the memory.
         item.wait()
         return native, info, storage
 
@@ -114,7 +114,7 @@ class CpuFrameToNpu(MemoryMapper):
         infos = [_dense(plane.info, image_shape(plane.shape)) for plane in item.planes]
         ranges = [_pages(plane, access) for plane in item.planes]
         imports = [_import_pages(target, pages, item, access) for pages in merged(ranges)]
-        # A living import may contain several of the ranges, and then stands here several times.
+        # An earlier import may contain several of the ranges, and is then listed several times.
         storage = holding(dict.fromkeys(imports))
         natives = []
         for plane, info in zip(item.planes, infos, strict=True):
@@ -126,7 +126,10 @@ class CpuFrameToNpu(MemoryMapper):
 
 
 class _WholeTensors(MemoryMapper):
-    """The base of edges that need the tensor's address, so that no copy is advised behind them."""
+    """The base of edges that need the tensor's address.
+
+    They refuse a tensor that may be a region at once, so that no copy behind them is advised.
+    """
 
     __slots__ = ()
 
@@ -136,7 +139,7 @@ class _WholeTensors(MemoryMapper):
 
 
 class NpuToCpu(_WholeTensors):
-    """openvino:NPU -> cpu: an array over the memory, which is the host's."""
+    """openvino:NPU -> cpu: an array over the memory, which lies on the host."""
 
     __slots__ = ()
 
@@ -154,7 +157,7 @@ class NpuToCpu(_WholeTensors):
 
 
 class NpuToCpuCopy(MemoryMapper):
-    """openvino:NPU -> cpu: a copy by the plugin, where the CPU cannot read the memory in place."""
+    """openvino:NPU -> cpu: a copy by the plugin, if the CPU cannot read the memory in place."""
 
     __slots__ = ()
 
@@ -200,7 +203,7 @@ class CpuFrameToNpuCopy(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Frame, access: Access) -> tuple[Any, None, Storage | None]:
-        """A tuple of tensors in it."""
+        """A tuple of tensors in that memory."""
         image = _require_image(item)
         made = self.target.allocate_frame(image.format, image.width, image.height)
         for plane, native in zip(item.planes, made.native, strict=True):
@@ -222,7 +225,7 @@ class NpuToLevelZero(_WholeTensors):
 
 
 class NpuFrameToLevelZero(MemoryMapper):
-    """openvino:NPU -> level_zero for frames: (rows, columns[, channels]) again."""
+    """openvino:NPU -> level_zero for frames: planes become (rows, columns[, channels]) again."""
 
     __slots__ = ()
 
@@ -237,7 +240,7 @@ class NpuFrameToLevelZero(MemoryMapper):
 
 
 def _pointer(target: Any, item: ZeroBufferTensor, info: TensorInfo, access: Access) -> Tensor:
-    """The tensor of the level_zero plugin, whose class must not be imported here."""
+    """A tensor of the level_zero plugin, made by `target`: its class must not be imported here."""
     if access != "r" and item.params["TENSOR_TYPE"] == TensorType.INPUT.name:
         raise Refused("TENSOR_TYPE: devices may only read memory that was made as INPUT")
     own, theirs = item.context.handle("ze_context"), target.handle("ze_context")
@@ -263,7 +266,7 @@ def _require_image(item: Frame) -> ImageInfo:
 
 
 def _dense(info: TensorInfo, shape: tuple[int, ...]) -> TensorInfo:
-    """The layout as a tensor of that shape, or Refused."""
+    """The layout of a tensor of that shape; raises Refused if the NPU cannot take it."""
     if not info.is_contiguous:
         raise Refused(
             f"strides {info.strides} of shape {info.shape}: the NPU plugin takes dense tensors "

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The properties of OpenVINO's NPU plugin: a table, checks, reading and setting.
 
-They are of the plugin, or of one compiled model, and are checked before OpenVINO gets them: it
-takes many that fail much later. Those by which OpenVINO cannot compile are named.
+Properties belong to the plugin, or to one compiled model. They are checked before OpenVINO gets
+them, because OpenVINO accepts many wrong ones and fails much later. If OpenVINO cannot compile
+because of a property, the error names it.
 """
 
 from __future__ import annotations
@@ -39,21 +40,21 @@ __all__ = [
 
 _NPU = "NPU"
 # src/plugins/intel_npu/src/compiler_adapter of OpenVINO: plugin_compiler_adapter.cpp, and
-# compiler_adapter_factory.cpp. The second names the library alone, as later versions do.
+# compiler_adapter_factory.cpp. The second text is only the library's name, as in later versions.
 _NO_COMPILER = ("VCL compiler loading failed", "libopenvino_intel_npu_compiler")
 _NO_DEVICE = "Could not find a valid NPU device"
-# common/src/filtered_config.cpp: the plugin has the option, and the driver or its compiler has not.
+# common/src/filtered_config.cpp: the plugin has the option, the driver or its compiler does not.
 _NO_OPTION = re.compile(r"Option '(\w+)' is not supported for current configuration")
-# utils/src/zero/zero_wrappers: what sets the one key that is a property of a driver's context.
+# utils/src/zero/zero_wrappers: the function that sets the only key of a driver's context.
 _NO_PRUNING = "pfnSetProperties is only available"
 _INSTEAD = {
     "NPU_ENABLE_STRIDES_FOR": "Leave it out: the NPU then takes dense inputs and outputs, and a "
     "region with gaps is copied where copy=True allows it",
 }
 _BY_NAME = {row.name: row for row in reversed([*PROPERTIES.values()])}
-# Python's bindings of 2026.4.1 have the type of the values, and do not convert to it.
+# Python's bindings of 2026.4.1 know the type of these values, but do not convert them.
 _WITHOUT_A_TYPE = ("COMPATIBILITY_CHECK",)
-# Switches of the plugin's partitioner, which has some hundred of its own and no table of them.
+# Switches of the plugin's partitioner: about a hundred, and no table lists them.
 _PARTITIONER = ("NPUW_", "++NPUW_", "NPU_USE_NPUW")
 
 
@@ -81,17 +82,17 @@ def validate(
 
     Args:
         properties: by key, C++ name, or object of openvino.properties.
-        core: an openvino.Core, or a compiled model; then tiles are compared with the device's,
-            and what the installed plugin lists is known too.
-        max_tiles: to compare tiles with, of a device that is not here.
+        core: an openvino.Core, or a compiled model; if given, tiles are compared with the
+            device's, and all properties that the installed plugin lists are known.
+        max_tiles: the most tiles, for a device that this machine does not have.
 
     Returns:
-        The same by key, each value as OpenVINO takes it. Nothing is set.
+        The properties by key, each value as OpenVINO takes it. Nothing is set.
 
     Raises:
         UnknownNameError: no such property, or no such parameter of the compiler.
-        NpuPropertyError: a wrong type, a value that it cannot have, a property that is only read,
-            or more tiles than the device has.
+        NpuPropertyError: a wrong type or value, a property that can only be read, or more tiles
+            than the device has.
 
     Warns:
         NpuPropertyWarning: performance-hint-override without PERFORMANCE_HINT: LATENCY.
@@ -117,11 +118,11 @@ def get_properties(target: Any, names: Iterable[Any] | None = None) -> dict[str,
 
     Args:
         target: an openvino.Core, for the plugin; or an openvino.CompiledModel.
-        names: which ones; left out, all that `target` lists and whose values Python can have.
+        names: the properties to read; None for all that `target` lists and Python can read.
 
     Raises:
         UnknownNameError: no such property.
-        NpuPropertyError: one that is only written.
+        NpuPropertyError: a property that can only be written.
         OpenVINOError: the plugin or model does not have it, or Python has no type for its value.
     """
     _check_target(target)
@@ -135,22 +136,22 @@ def get_properties(target: Any, names: Iterable[Any] | None = None) -> dict[str,
 
 
 def set_properties(target: Any, properties: Mapping[Any, Any]) -> dict[str, Any]:
-    """Set properties, after `validate` looked at them.
+    """Set properties, after `validate` has checked them.
 
     Args:
-        target: an openvino.Core, for the plugin; or an openvino.CompiledModel, of which
+        target: an openvino.Core, for the plugin; or an openvino.CompiledModel, whose
             MODEL_PRIORITY and WORKLOAD_TYPE can be changed.
         properties: by key, C++ name, or object of openvino.properties.
 
     Returns:
-        What was set, as OpenVINO took it.
+        The properties that were set, as OpenVINO took them.
 
     Raises:
-        UnknownNameError, NpuPropertyError: as for `validate`. Then nothing was set.
+        UnknownNameError, NpuPropertyError: as for `validate`. Nothing was set.
         OpenVINOError: the plugin or model refuses.
     """
     _check_target(target)
-    # A Core that has not loaded the plugin yet takes everything, and fails when it loads it.
+    # A Core accepts everything until it loads the plugin, and fails only then.
     _get(target, "SUPPORTED_PROPERTIES")
     made = validate(properties, core=target)
     if _is_compiled(target):
@@ -163,7 +164,7 @@ def set_properties(target: Any, properties: Mapping[Any, Any]) -> dict[str, Any]
 
 
 def check_tiles(core: Any) -> None:
-    """Check the tiles that a Core is set to, which may have been set by OpenVINO's own call.
+    """Check the number of tiles set for a Core, which OpenVINO's own call may have set.
 
     Args:
         core: the openvino.Core that is about to compile for the NPU.
@@ -171,22 +172,22 @@ def check_tiles(core: Any) -> None:
     Raises:
         NpuPropertyError: more tiles than the device has.
     """
-    with suppress(RuntimeError):  # no NPU, which compile_model() says better
+    with suppress(RuntimeError):  # there is no NPU: compile_model() gives a better error
         _check_tiles({"NPU_TILES": _read(core, "NPU_TILES")}, core, None)
 
 
 @contextmanager
 def naming_compilers(core: Any, config: Mapping[str, Any]) -> Iterator[None]:
-    """Name the property by which OpenVINO cannot compile, where it is one of these.
+    """Name the property that keeps OpenVINO from compiling, if it is one of those below.
 
     Args:
         core: the openvino.Core that compiles.
-        config: what it compiles with, by key.
+        config: the properties that it compiles with, by key.
 
     Raises:
-        NpuPropertyError: NPU_COMPILER_TYPE, whose compiler is not installed; or NPU_PLATFORM, for
-            which the driver that is here does not compile; or a property that the plugin knows and
-            the driver or its compiler does not.
+        NpuPropertyError: for NPU_COMPILER_TYPE, if its compiler is not installed; for NPU_PLATFORM,
+            if this machine's driver does not compile for it; and for a property that the plugin
+            knows, but the driver or its compiler does not.
     """
     try:
         yield
@@ -222,7 +223,7 @@ def naming_compilers(core: Any, config: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _unknown_in(message: str, config: Mapping[str, Any]) -> str | None:
-    """The key of `config` that OpenVINO says is not known here; None for another message."""
+    """The key of `config` that OpenVINO reports as unknown here; None for other messages."""
     option = _NO_OPTION.search(message)
     key = option.group(1) if option else ""
     if _NO_PRUNING in message:
@@ -296,7 +297,7 @@ def _check_override(made: Mapping[str, Any], core: Any) -> None:
 
 
 def _here(core: Any) -> str:
-    """The NPU of this machine, or that there is none."""
+    """The NPUs of this machine in words, or "none"."""
     found: list[str] = core.get_property("NPU", "AVAILABLE_DEVICES")
     return ", ".join(f"an NPU {name}" for name in found) or "none"
 
@@ -320,7 +321,7 @@ def _get(target: Any, key: str) -> Any:
     with naming(call):
         try:
             return _read(target, key)
-        except TypeError as error:  # of the bindings, after the plugin answered
+        except TypeError as error:  # from the bindings, after the plugin has answered
             reason = "this version of OpenVINO cannot give the value to Python: C++ can have it"
             raise OpenVINOError(call, reason) from error
 
@@ -334,7 +335,7 @@ def _is_compiled(target: Any) -> bool:
 
 
 def _named(key: str, value: Any) -> Any:
-    """A value of a choice as it is set, which its enumeration may spell in another way."""
+    """A value of a choice as it is set, since its enumeration may spell it in another way."""
     row = PROPERTIES.get(key)
     if row is not None and isinstance(row.kind, Choice) and isinstance(value, str):
         return row.kind.spellings.get(value, value)
