@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +132,55 @@ def test_a_sink_that_waits_for_the_reader_of_its_pipe_keeps_no_other_from_its_ow
     assert [len(path.read_text().splitlines()) for path in reversed(pipes)] == [1, 1]
     for thread in threads:
         thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")
+@pytest.mark.parametrize("ends", ["stop", "signal"])
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_pipe_that_nobody_empties_holds_no_pipeline_up(
+    tmp_path: Path, threads: int, ends: str
+) -> None:
+    class HandlerError(Exception):
+        pass
+
+    def handler(*_: object) -> None:
+        raise HandlerError
+
+    def end() -> None:
+        try:
+            while room.poll(0) or not entered.is_set():
+                time.sleep(0.001)
+            time.sleep(0.1)  # the sink has more to write
+            if ends == "stop":
+                running.stop()
+            else:
+                os.kill(os.getpid(), signal.SIGUSR1)
+        finally:
+            held_up.append(not ended.wait(30))
+            os.close(reader)
+
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    room = select.poll()
+    writer = os.open(path, os.O_WRONLY)
+    room.register(writer, select.POLLOUT)
+    before = signal.signal(signal.SIGUSR1, handler)
+    entered, ended, held_up = threading.Event(), threading.Event(), list[bool]()
+    sink = el.create("json.sink", path, add_empty_results=True)
+    running = el.Pipeline(frames(1_000_000), sink).start(threads=threads)
+    ending = threading.Thread(target=end)
+    ending.start()
+    with suppress(HandlerError, ElementError), running:
+        entered.set()
+        for _ in running:
+            pass
+    left = running.left()
+    ended.set()
+    ending.join()
+    signal.signal(signal.SIGUSR1, before)
+    os.close(writer)
+    assert (held_up, left) == ([False], False)
 
 
 def test_a_device_has_many_sinks() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import stat
 import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any, TextIO
 from weakref import WeakKeyDictionary
 
 from .._core.owner.locks import Lock, in_forked_child
@@ -24,10 +25,10 @@ from ._per_stream import StreamName, stream_of
 __all__ = ["JsonSink"]
 
 _NAP = 0.02
-"""Seconds between two checks for a reader of a pipe."""
+"""Seconds between two checks for a reader of a pipe, or for room in it."""
 
 _entering = Lock()
-_written: WeakKeyDictionary[IO[str], tuple[os.stat_result, bool]] = WeakKeyDictionary()
+_written: WeakKeyDictionary[TextIO, tuple[os.stat_result, bool]] = WeakKeyDictionary()
 """Files that sinks of this process write, and whether they append: none is emptied meanwhile."""
 in_forked_child(_written.clear)
 
@@ -57,7 +58,7 @@ class JsonSink(Sink):
         """Open the file; of several files, each is opened with the first frame of its stream."""
         self._name = StreamName(str(self.path))
         self._stopping = False
-        self._files: dict[int, IO[str]] = {}
+        self._files: dict[int, TextIO] = {}
         if not self._name.varies:
             self._file_of(0)
 
@@ -70,11 +71,10 @@ class JsonSink(Sink):
             add_empty_results=self.add_empty_results,
         )
         if line:
-            file.write(line + "\n")
-            file.flush()
+            self._put(line + "\n", file)
 
     def interrupt(self) -> None:
-        """Stop waiting for the reader of a pipe."""
+        """Stop waiting for the reader of a pipe, to come or to take data."""
         self._stopping = True
 
     def close(self) -> None:
@@ -84,7 +84,7 @@ class JsonSink(Sink):
                 if file is not sys.stdout:
                     closing.callback(file.close)
 
-    def _file_of(self, stream: int) -> IO[str]:
+    def _file_of(self, stream: int) -> TextIO:
         file = self._files.get(stream)
         if file is None:
             path = None if self.path is None else Path(self._name.of(stream))
@@ -92,10 +92,34 @@ class JsonSink(Sink):
             self._files[stream] = file
         return file
 
-    def _opened(self, path: Path) -> IO[str]:
+    def _put(self, text: str, file: TextIO) -> None:
+        """Write a text; interrupt() ends the wait for a reader that takes no data.
+
+        It is written in pieces of PIPE_BUF bytes: a pipe that has room has room for that many. The
+        buffer of the file stays empty, since close() would wait until it is written.
+        """
+        file.flush()
+        number = _taken_elsewhere(file)
+        if number is None:
+            file.write(text)
+            file.flush()
+            return
+        room = select.poll()
+        room.register(number, select.POLLOUT)
+        left = text.encode(file.encoding, file.errors or "strict")
+        while left:
+            if room.poll(_NAP * 1000):
+                left = left[os.write(number, left[: select.PIPE_BUF]) :]
+            elif self._stopping:
+                raise ElementError(
+                    self.name, "stopped while the other side takes no data",
+                    parameters=self.changed_parameters,
+                )  # fmt: skip
+
+    def _opened(self, path: Path) -> TextIO:
         # Emptied only when it is known which file this is, and that nobody else writes it. No lock
         # is held meanwhile: a pipe waits here for its reader.
-        file: IO[str] = open(  # noqa: SIM115 - closed by close(); Path's has no opener
+        file: TextIO = open(  # noqa: SIM115 - closed by close(); Path's has no opener
             path, "a", encoding="utf-8", opener=self._with_its_reader
         )
         try:
@@ -138,7 +162,19 @@ class JsonSink(Sink):
         )  # fmt: skip
 
 
-def _entered(file: IO[str], status: os.stat_result, append: bool) -> bool:
+def _taken_elsewhere(file: TextIO) -> int | None:
+    """The descriptor of a pipe, socket or terminal; None for an ordinary file.
+
+    Also None for what stands in for standard output, as in a notebook: its descriptor may be that
+    of another file.
+    """
+    if file is sys.stdout is not sys.__stdout__ or not hasattr(select, "poll"):  # Windows
+        return None
+    number = file.fileno()
+    return None if stat.S_ISREG(os.fstat(number).st_mode) else number
+
+
+def _entered(file: TextIO, status: os.stat_result, append: bool) -> bool:
     """Enter a file that is written from now on; False if another sink writes it.
 
     Several sinks may append lines to one file.
