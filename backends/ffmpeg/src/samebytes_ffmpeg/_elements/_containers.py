@@ -151,8 +151,8 @@ def is_read_back(container: str, pixel_format: str, size: tuple[int, int]) -> bo
     """True if readers of a container get frames of raw video in the format that was written.
 
     AVI, MOV and NUT name the format by a tag. If there is none (P010 in AVI, I420 in MOV), FFmpeg
-    writes the file all the same, and readers guess by the number of bits. From MOV they expect rows
-    of RGB to be padded to even numbers of bytes, which it does not write. So a small file is tried.
+    writes the file all the same, and readers guess by the number of bits. Rows of RGB are
+    dense in MOV, and read as padded if the width is 4n + 3. So a small file is tried.
 
     Args:
         container: FFmpeg's name of it.
@@ -162,11 +162,12 @@ def is_read_back(container: str, pixel_format: str, size: tuple[int, int]) -> bo
     if container not in ("avi", "mov", "nut"):
         return True
     width, height = (16 + length % 16 for length in size)
-    given = av.VideoFrame(width, height, pixel_format)
-    for plane in given.planes:
-        plane.update(bytes(number % 251 for number in range(plane.buffer_size)))
     file = BytesIO()
     try:
+        given = av.VideoFrame(width, height, pixel_format)
+        for plane in given.planes:
+            # Opaque, where it is a palette: files have no other.
+            plane.update(bytes(255 if n % 4 == 3 else n % 251 for n in range(plane.buffer_size)))
         with av.open(file, "w", format=container) as output:
             stream = output.add_stream("rawvideo", rate=25)
             stream.width, stream.height, stream.pix_fmt = width, height, pixel_format
