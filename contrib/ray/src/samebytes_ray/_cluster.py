@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster: whether it has what the actors ask for, and the actors themselves.
+"""The cluster: a check of its resources, and the actors.
 
-Ray waits without a limit for a resource that no node has, and for one that is in use. So the first
-is asked before anything starts, and the second has a time-out.
+Ray waits without a limit for a resource that no node has, and for one that is in use. So the former
+is checked before anything starts, and the latter has a time-out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPTIONS = {"CPU": "num_cpus", "GPU": "num_gpus", "memory": "memory"}
 
 
 def check_resources(stages: Iterable[Stage]) -> None:
-    """See whether the cluster has what the actors ask for, in use or not.
+    """Check that the cluster has the resources that the actors ask for, in use or not.
 
     Raises:
         ClusterError: this process is not connected to a cluster; or no node has what one actor asks
@@ -75,7 +75,7 @@ def hire(stage: Stage, on_error: str) -> Any:
 
 
 def wait_for(actor: Any, stage: Stage, timeout: float) -> str:
-    """Wait until an actor has a process; which one.
+    """Wait until an actor has a process; return the name of that.
 
     Raises:
         PlacementTimeoutError: it has none in time.

@@ -29,7 +29,7 @@ END = object()
 """The item in the output after the last frame."""
 _PATIENCE = 10.0
 _LOOK = 0.2
-"""Seconds between two looks at whether a signal came."""
+"""Seconds between two checks for a signal."""
 
 
 class _Answer(NamedTuple):
@@ -47,12 +47,12 @@ class Conductor:
     """A running pipeline: its source, its actors, and the frames between them.
 
     It alone knows where a frame is. Each is a pair of references and numbers, whose objects the
-    driver owns, whichever process made them. So what an actor had and did not answer is given to
-    the next one, and what it did answer is not.
+    driver owns, whichever process made them. So frames that an actor had and did not answer are
+    given to the next one, and those that it did answer are not.
 
     Args:
         stages: the driver's, then those of the actors.
-        on_error, in_flight, restarts, timeout: as of `Pipeline.start`.
+        on_error, in_flight, restarts, timeout: as for `Pipeline.start`.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Conductor:
             raise _died(post, error) from without_secrets_in(error)
 
     def stop(self, *, failed: bool) -> None:
-        """Stop now; what is under way is lost."""
+        """Stop now; frames that are under way are lost."""
         if self._thread is None or self._thread.ident is None:
             self._close(failed=failed)
             return
@@ -122,7 +122,7 @@ class Conductor:
                 continue
 
     def took(self, parcel: Parcel) -> None:
-        """A frame has left the pipeline."""
+        """Note that a frame has left the pipeline."""
         self._leave(parcel)
 
     def explain(self) -> str:
@@ -231,7 +231,7 @@ class Conductor:
             self._starve(number)
 
     def _hand_on(self, parcels: Sequence[Parcel], number: int) -> None:
-        """Frames that come out of a stage go to the next, or to who iterates."""
+        """Pass frames that come out of a stage to the next one, or to the program."""
         if number < len(self.posts):
             post = self.posts[number]
             post.waiting.extend(parcels)
@@ -259,7 +259,7 @@ class Conductor:
             self._make_room(parcel)
 
     def _make_room(self, parcel: Parcel) -> None:
-        """Another frame may be read: this one has left, or an element keeps it."""
+        """Let another frame be read, since this one has left, or an element keeps it."""
         with self._left:
             if parcel.number not in self._roomy:
                 return
@@ -291,7 +291,7 @@ class Conductor:
             post.asked.clear()
 
     def _close(self, *, failed: bool) -> None:
-        """Close what is open: the source, then the elements of all actors at the same time."""
+        """Close the open elements: the source, then those of all actors at the same time."""
         self._feeder.stop(failed=failed)
         while not self._events.empty():
             self.lost += isinstance(self._events.get(), Parcel)

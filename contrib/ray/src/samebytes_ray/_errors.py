@@ -14,7 +14,7 @@ class ClusterError(SamebytesError, RuntimeError):
     """This process is not connected to a Ray cluster, or the cluster cannot run the pipeline.
 
     Attributes:
-        resources: what an actor asks for and the cluster does not have, by Ray's names.
+        resources: the resources that an actor asks for and the cluster lacks, by Ray's names.
     """
 
     def __init__(self, message: str, resources: Mapping[str, float] | None = None) -> None:
@@ -23,7 +23,7 @@ class ClusterError(SamebytesError, RuntimeError):
 
 
 class PlacementTimeoutError(ClusterError, TimeoutError):
-    """Ray did not start an actor in time: what it asks for is there, and in use."""
+    """Ray did not start an actor in time: the resources it asks for exist, but are in use."""
 
 
 class WorkerDiedError(ElementError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames in the object store: their planes by reference, and what is known of them by value."""
+"""Frames in the object store: their planes by reference, and their description by value."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _CPU = sb.context("cpu")
 
 
 def planes_of(frame: sb.Frame, element: str) -> list[sb.Tensor | Any]:
-    """The planes, ready for the store: whoever pickles them copies them, once, and counts it.
+    """The planes, ready for the store: pickling copies them once, and counts it.
 
     Args:
-        frame: of any memory; it is mapped to the CPU.
-        element: what gave it, for the error.
+        frame: in memory of any kind; it is mapped to the CPU.
+        element: the name of the element that gave it, for the error.
 
     Raises:
         ElementError: the CPU cannot map its memory.
@@ -65,8 +65,8 @@ def frame_of(planes: list[sb.Tensor], description: bytes) -> sb.Frame:
     """A read-only frame over the very bytes in the object store, which it holds.
 
     Args:
-        planes: as they were taken out of the store.
-        description: what `described` made.
+        planes: the planes from the store.
+        description: the result of `described`.
     """
     meta = ray.cloudpickle.loads(description).meta
     over = [_readonly(plane) for plane in planes]

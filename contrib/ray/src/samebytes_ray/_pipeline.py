@@ -40,18 +40,19 @@ class Pipeline:
             for frame in out: ...
 
     The source runs in this process, the driver. Planes go through Ray's object store: they are
-    copied into it once, which is counted, and read where they lie by each actor of that node; Ray
+    copied into it once, which is counted, and the actors of that node read them in place; Ray
     copies them once more to each other node that reads them. Frames in actors are read-only.
 
     Args:
-        items: as of `samebytes.elements.Pipeline`, with one source. An element has an actor of its
-            own; `Actor` puts several into one, and says what its node must have. An element that
-            writes into frames runs in the process of the element before it.
+        items: as for `samebytes.elements.Pipeline`, with one source. An element has an actor of its
+            own; `Actor` puts several into one, and names the resources that its node must have. An
+            element that writes into frames runs in the process of the element before it.
         copy: allow elements to copy frames when they must, for example before writing into one;
             each copy is counted.
 
     Raises:
-        UnsupportedObjectError: an item is not an element, stands twice or is at the wrong place.
+        UnsupportedObjectError: an item is not an element, stands there twice, or is at the wrong
+            place.
         NegotiationError: an element writes into frames that come out of the object store.
     """
 
@@ -61,7 +62,7 @@ class Pipeline:
         el.Pipeline(*flat)  # it says what is wrong with the list
 
     def explain(self) -> str:
-        """A description of which elements run together, and what their nodes must have."""
+        """A description of the elements that run together, and the resources that they need."""
         first, *others = self._stages
         lines = [f"in this process: {first.name}"]
         for stage in others:
@@ -83,18 +84,19 @@ class Pipeline:
             in_flight: how many frames may be under way, from the source until they are taken. Those
                 that an element keeps come on top.
             on_error: "stop", or "drop" to leave out frames for which an element raised.
-            restarts: how often in a row the process of an actor may die. The next one has new
+            restarts: how often in a row the process of an actor may die. The next process has new
                 elements, and gets the frames that the last one had not answered.
             timeout: seconds to wait until Ray has started an actor.
 
         Returns:
-            What gives the frames; a context manager, which stops at the end of the block.
+            The running pipeline, which gives the frames; a context manager, which stops it at the
+            end of the block.
 
         Raises:
             ValueError: an argument is out of range.
-            ClusterError: this process is not connected to a cluster, or the cluster does not have
-                what an actor asks for.
-            PlacementTimeoutError: it has it, and it is in use.
+            ClusterError: this process is not connected to a cluster, or the cluster lacks resources
+                that an actor asks for.
+            PlacementTimeoutError: the cluster has them, but they are in use.
             ElementError: an element cannot be pickled, or raised in open().
         """
         if in_flight < 1 or restarts < 0:
@@ -113,13 +115,13 @@ class Pipeline:
         return Running(conductor, before)
 
     def run(self, **options: Any) -> el.Statistics:
-        """Run to the end; what each element did. The planes of the last frames are not fetched.
+        """Run to the end, without fetching the planes of the frames that come out.
 
         Args:
-            options: as of `start`.
+            options: as for `start`.
 
         Returns:
-            What each element did.
+            The statistics of each element.
         """
         with self.start(**options) as running:
             while running.take() is not None:
@@ -136,11 +138,11 @@ class Running(sb.Storage.Uncopied):
     A frame lies in the object store of this node, where Ray copies it if it was on another one. The
     memory is free when its last holder is gone.
 
-    It stops at the end of the block, at the end of the stream and when an element raises: what had
-    gone past that element comes out before the error. Then no actor of it is left.
+    It stops at the end of the block, at the end of the stream and when an element raises: frames
+    that had gone past that element come out before the error. Then no actor of it is left.
 
     Attributes:
-        stopped: it has stopped.
+        stopped: True once it has stopped.
     """
 
     _instead = "start another one"
@@ -164,7 +166,8 @@ class Running(sb.Storage.Uncopied):
     def take(self) -> Parcel | None:
         """The next frame as it travels: references, without its planes. None at the end.
 
-        For who passes it on, or only counts: `number` says which frame of the source it came of.
+        For programs that pass frames on, or only count them: `number` is that of the source's frame
+        from which it came.
 
         Raises:
             ElementError: an element raised.
@@ -196,7 +199,7 @@ class Running(sb.Storage.Uncopied):
         return sum(post.restarts for post in self._conductor.posts)
 
     def explain(self) -> str:
-        """The process in which each element runs, and what was agreed on there."""
+        """The process in which each element runs, and the agreements there."""
         return self._conductor.explain()
 
     def statistics(self) -> el.Statistics:
@@ -211,10 +214,10 @@ class Running(sb.Storage.Uncopied):
         return el.Statistics(rows, latency, self._conductor.lost)
 
     def copies(self) -> dict[str, tuple[int, int]]:
-        """The copies that all processes of the pipeline made: how many and how many bytes, by edge.
+        """The copies that all processes of the pipeline made: their number and bytes, by edge.
 
-        "cpu -> pickle" are those into the object store. What Ray copies from node to node is not
-        among them. Of this process it is what was copied since the start.
+        "cpu -> pickle" are those into the object store. Ray's copies from node to node are not
+        among them. Those of this process are counted since the start.
         """
         _, found = self._conductor.statistics()
         for edge, count in sb.stats().by_edge.items():

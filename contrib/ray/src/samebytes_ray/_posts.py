@@ -29,11 +29,11 @@ class Parcel:
     """A frame on its way: the driver has references to its planes, and passes those on.
 
     Attributes:
-        number: which frame of the source it is, or was made of, from 0.
-        planes: the reference, to a list of lists of planes.
-        index: which of these are its own.
+        number: the number of the source's frame that it is, or was made of, from 0.
+        planes: the reference to a list of lists of planes.
+        index: the index of its own list.
         description: format, times, metadata and regions, pickled.
-        read: when the source gave it, in nanoseconds of perf_counter().
+        read: the time at which the source gave it, in nanoseconds of perf_counter().
     """
 
     number: int
@@ -48,10 +48,10 @@ class Call:
     """A call that an actor was asked to make.
 
     Attributes:
-        number: of the call, in this stage.
-        parcel: the frame; None where it was asked for what it has kept.
-        planes: the reference to the new planes that come of it.
-        answer: what came out; None while it runs.
+        number: the number of the call in this stage.
+        parcel: the frame; None if the actor was asked for the frames that it has kept.
+        planes: the reference to the new planes that it returns.
+        answer: its result; None while it runs.
     """
 
     number: int
@@ -65,17 +65,17 @@ class Post:
     """One stage of a running pipeline.
 
     Attributes:
-        stage: which one.
-        on_error, timeout: as of `Pipeline.start`.
-        answered: gets each call, and the future of its answer, in some thread of Ray's.
-        waiting: frames that the actor was not asked about yet.
+        stage: the stage.
+        on_error, timeout: as for `Pipeline.start`.
+        answered: gets each call, and the future of its answer, in some thread of Ray.
+        waiting: frames that the actor was not given yet.
         asked: calls under way, in their order.
         held: frames that an element may have kept, by their calls.
-        starved: no more frames come.
-        ended: all that its elements had was given.
+        starved: True once no more frames come.
+        ended: True once all frames of its elements were given.
         deaths: how often in a row its process has died.
         restarts: how often it was started again.
-        before: what is known of the frames that it gets, for the elements.
+        before: the description of the frames that it gets, as far as known, for the elements.
     """
 
     stage: Stage
@@ -107,7 +107,7 @@ class Post:
         self._actor = hire(self.stage, self.on_error)
 
     def open(self, before: el.FrameInfo | None) -> el.FrameInfo | None:
-        """Wait for the actor and open its elements; what they will give.
+        """Wait for the actor and open its elements; return the frames that they will give.
 
         Raises:
             PlacementTimeoutError: Ray did not start it in time.
@@ -127,7 +127,7 @@ class Post:
         return opened.gives
 
     def ask(self) -> None:
-        """Give the actor what it may have; ask for what it has kept when no more frames come."""
+        """Give the actor more frames, or ask for those that it kept when no more frames come."""
         while self.waiting and len(self.asked) < _AHEAD:
             parcel = self.waiting.popleft()
             self._calls += 1
@@ -145,7 +145,7 @@ class Post:
         answer.future().add_done_callback(lambda f: self.answered(self, generation, call, f))
 
     def replace(self) -> None:
-        """The process has died: start another, for the frames that it had not answered."""
+        """Start another process for the frames that the one that died had not answered."""
         self.deaths += 1
         self.restarts += 1
         self.generation += 1
@@ -158,7 +158,7 @@ class Post:
         self.ask()
 
     def take_answer(self, call: Call) -> tuple[list[Parcel], list[Parcel]]:
-        """The oldest call was answered: the frames that it was about, and those that came out.
+        """Take the answer to the oldest call; its frames, and the frames that came out.
 
         An element may keep a frame, which then belongs to neither.
         """
@@ -194,7 +194,7 @@ class Post:
         return done, made
 
     def close(self, *, failed: bool) -> Any:
-        """Close the elements, unless they are; a reference to what they did, if they did it."""
+        """Close the elements, unless they are closed; a reference to their report, if any."""
         if self._actor is None or not self._opened:
             return None
         if not self.ended:
@@ -208,7 +208,7 @@ class Post:
         self._actor, self._opened = None, False
 
     def forget(self) -> None:
-        """Let go of the frames, and of who would get the answers that still come."""
+        """Let go of the frames, and of the receiver of answers that still come."""
         self.answered = _ignored
         self.waiting.clear()
         self.asked.clear()
@@ -216,7 +216,7 @@ class Post:
 
 
 def _ignored(*_: object) -> None:
-    """Takes an answer that nobody waits for."""
+    """Take an answer that nothing waits for."""
 
 
 def _passed_on(origin: Parcel, call: Call, given: Given) -> Parcel:

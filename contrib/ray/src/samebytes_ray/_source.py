@@ -30,13 +30,13 @@ class _GivenUpError(Exception):
 class Feeder:
     """Reads the source in a thread of its own, and never more frames than may be under way.
 
-    The driver owns what it puts into the store: it is there whichever actor dies.
+    The driver owns the objects that it puts into the store: they stay there whichever actor dies.
 
     Args:
-        stage: the source, and what runs in its process.
-        on_error: as of `Pipeline.start`.
+        stage: the source, and the elements that run in its process.
+        on_error: as for `Pipeline.start`.
         in_flight: how many frames may be under way.
-        says: gets each Parcel, then None at the end, or the exception that ended it.
+        says: called with each Parcel, then with None at the end, or the exception that ended it.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Feeder:
         self.accepted = 0
 
     def open(self) -> el.FrameInfo | None:
-        """Open the elements; what they will give, as far as that is known.
+        """Open the elements; return the frames that they will give, as far as known.
 
         Raises:
             ElementError: one raised.
@@ -71,7 +71,7 @@ class Feeder:
         self._thread.start()
 
     def more(self) -> None:
-        """A frame has left."""
+        """Let another frame be read, since one has left."""
         self._room.put(None)
 
     def stop(self, *, failed: bool) -> None:

@@ -18,15 +18,15 @@ _SAME = type(el.same())
 
 
 class Actor:
-    """Elements that run in one Ray actor, and what it asks of its node.
+    """Elements that run in one Ray actor, and the resources that it needs.
 
         Pipeline(source, Actor(crop, detect, resources={"NPU": 1}), count)
 
-    An element that stands in a pipeline without it has an actor of its own, which asks for nothing.
+    An element of a pipeline outside an Actor has an actor of its own, which asks for no resources.
 
     Args:
         items: elements, functions of a frame and branches, as in a pipeline.
-        resources: what the node must have, by the names that it was started with
+        resources: the resources that the node must have, by the names that it was started with
             (`ray start --resources`). "CPU", "GPU" and "memory" are Ray's own.
         copy: allow its elements to copy frames when they must, for example before writing into
             one; each copy is counted.
@@ -55,9 +55,9 @@ class Stage:
     Attributes:
         number: 0 for that of the driver, which has the source; then the actors in their order.
         items: elements, functions and branches.
-        resources: as of Actor.
-        copy: as of Actor.
-        keeps: an element of it may give frames later than in the call that it got them in.
+        resources: as for Actor.
+        copy: as for Actor.
+        keeps: True if one of its elements may give frames later than in the call that brought them.
         pickled: the items, for the process that will run them; empty for the driver's.
     """
 
@@ -89,7 +89,7 @@ class Stage:
         return _name(self.items[-1])
 
     def pickle(self) -> None:
-        """Pickle the elements, each for itself first, so that an error can say which it was.
+        """Pickle the elements, each by itself first, so that an error can name the one that failed.
 
         Raises:
             ElementError: one cannot be pickled.
@@ -174,7 +174,7 @@ def _makes_frames(item: Any) -> bool:
 
 
 def _element(item: Any) -> Any:
-    """A function as an element: what its annotations name is known here, and not in an actor."""
+    """A function as an element: the names in its annotations are known here, not in an actor."""
     if isinstance(item, list | tuple):
         return [_element(one) for one in item]
     if callable(item) and not isinstance(item, el.Element | type):

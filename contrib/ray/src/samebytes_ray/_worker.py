@@ -30,12 +30,12 @@ KEPT = 64
 
 @dataclass(frozen=True)
 class Opened:
-    """The elements of an actor are open.
+    """The answer of an actor whose elements are open.
 
     Attributes:
-        gives: what they will give, as far as that is known before the first frame.
+        gives: the frames that they will give, as far as known before the first one.
         where: the process and its node.
-        explained: what the elements agreed on.
+        explained: the agreements of the elements.
     """
 
     gives: el.FrameInfo | None
@@ -49,8 +49,8 @@ class Given:
 
     Attributes:
         call: the number of the call that brought the frame which this one is, or was made of.
-        index: where its planes are in what the call returns; None: those that came are still it.
-        description: what is known of it.
+        index: the index of its planes in the result of the call; None if they are those that came.
+        description: its pickled description.
     """
 
     call: int
@@ -60,12 +60,12 @@ class Given:
 
 @dataclass(frozen=True)
 class Failure:
-    """An element raised.
+    """The answer of an actor in which an element raised.
 
     Attributes:
-        error: what the pipeline in the actor raised.
-        cause: what the element raised, if it can be pickled.
-        stack: as it was printed there.
+        error: the error of the pipeline in the actor.
+        cause: the error of the element, if it can be pickled.
+        stack: its traceback, as printed there.
     """
 
     error: ElementError
@@ -82,7 +82,7 @@ class Report:
 
 
 class Inlet(el.Source):
-    """Gives the frames that it is handed; between two of them it says that it waits."""
+    """Gives the frames that it is handed, and reports between two of them that it waits."""
 
     name = "the object store"
 
@@ -93,7 +93,7 @@ class Inlet(el.Source):
         self._frames: SimpleQueue[sb.Frame | Exception | None] = SimpleQueue()
 
     def hand(self, frame: sb.Frame | Exception | None) -> None:
-        """The next frame; None at the end; or what read() is to raise."""
+        """Hand it the next frame; None at the end; or an exception that read() is to raise."""
         self._frames.put(frame)
 
     def negotiate(self, wanted: el.FrameInfo | None) -> el.FrameInfo | None:
@@ -109,12 +109,12 @@ class Inlet(el.Source):
         return frame
 
     def interrupt(self) -> None:
-        """End the wait."""
+        """End a waiting read."""
         self._frames.put(None)
 
 
 class Outlet(el.Transform):
-    """Sees what the last element gives."""
+    """Collects the frames that the last element gives."""
 
     name = "to the object store"
 
@@ -123,7 +123,7 @@ class Outlet(el.Transform):
         self.info: el.FrameInfo | None = None
 
     def negotiate(self, given: el.FrameInfo) -> el.FrameInfo:
-        """Keep what is known of the frames; they will lie in memory of the CPU."""
+        """Keep the description of the frames; they will lie in memory of the CPU."""
         self.info = replace(given, memory="cpu", pool=None)
         return given
 
@@ -141,9 +141,9 @@ class Worker:
 
     Args:
         pickled: the elements.
-        copy: they may copy.
-        on_error: as of `Pipeline.start`.
-        name: of the last element, for errors.
+        copy: True if they may copy.
+        on_error: as for `Pipeline.start`.
+        name: the name of the last element, for errors.
     """
 
     def __init__(self, pickled: bytes, copy: bool, on_error: str, name: str) -> None:
@@ -161,14 +161,14 @@ class Worker:
         self._known: dict[int, tuple[weakref.ref[sb.Frame], sb.FrameMeta]] = {}
 
     def ready(self) -> str:
-        """The process runs."""
+        """Answer once the process runs."""
         return f"process {os.getpid()} on {socket.gethostname()}"
 
     def open(self, known: el.FrameInfo | None) -> Opened | Failure:
         """Open the elements.
 
         Args:
-            known: of the frames that will come, if it is known.
+            known: the description of the frames that will come, if it is known.
         """
         self._inlet = Inlet(self._says, known)
         self._thread = threading.Thread(target=self._run, name="elements", daemon=True)
@@ -185,13 +185,13 @@ class Worker:
         """Put one frame through the elements.
 
         Args:
-            call: its number.
-            planes: in the object store, of this frame and of those that were made with it.
-            index: which of them are this frame's.
-            description: what is known of it.
+            call: the number of the call.
+            planes: the planes in the object store of this frame, and of those made with it.
+            index: the index of this frame's planes.
+            description: its pickled description.
 
         Returns:
-            What came out, and the new planes among it.
+            The frames that came out, and the new planes among them.
         """
         frame = frame_of(planes[index], description)
         self._known[call] = (weakref.ref(frame), frame.meta)
@@ -202,7 +202,7 @@ class Worker:
         return self._came(call)
 
     def end(self) -> tuple[list[Given] | Failure, list[list[Any]] | None]:
-        """The last frame has come: get what elements have kept, and close them."""
+        """Get the frames that elements have kept, after the last one has come, and close them."""
         self._inlet.hand(None)
         return self._came(max(self._known, default=-1))
 

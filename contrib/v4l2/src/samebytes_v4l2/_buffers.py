@@ -38,9 +38,9 @@ class Buffer:
     Attributes:
         index: its number in the queue.
         memory: V4L2_MEMORY_*.
-        place: where it is, as the driver wants it: 0, a descriptor or an address.
+        place: its place in the form that the driver wants: 0, a descriptor or an address.
         dma: the memory.
-        planes: of a picture in it.
+        planes: the planes of a picture in it.
     """
 
     index: int
@@ -66,9 +66,9 @@ def exported(device: Device, layout: Layout, count: int) -> list[Buffer]:
     """Buffers of the driver's, each exported once as a DMA-BUF.
 
     Args:
-        device: whose format is set.
-        layout: of that format.
-        count: how many; the driver may make more or fewer.
+        device: the camera, with its format set.
+        layout: the layout of that format.
+        count: the number of buffers; the driver may make more or fewer.
 
     Raises:
         BusyError: something else has the camera's buffers.
@@ -97,12 +97,12 @@ def imported(
     """DMA-BUFs of others, which the driver imports: new ones of an allocator, or those given.
 
     Args:
-        device, layout: as of `exported`.
-        memory: where new ones come from; or the buffers themselves, which stay the caller's.
-        count: how many new ones.
+        device, layout: as for `exported`.
+        memory: the context that allocates new ones; or the buffers, which stay the caller's.
+        count: the number of new ones.
 
     Raises:
-        BusyError, NativeError: as of `exported`.
+        BusyError, NativeError: as from `exported`.
         UnsupportedObjectError: the driver imports none, or the memory is not a DMA-BUF.
         AccessError: a descriptor is read-only.
         LayoutError: a buffer is too small or given twice, or they are fewer than the driver needs.
@@ -147,11 +147,11 @@ def pointed(device: Device, layout: Layout, memory: DMAContext, count: int) -> l
     They are those of a memfd, so that other processes can have the frames too.
 
     Args:
-        device, layout, count: as of `exported`.
-        memory: where they come from.
+        device, layout, count: as for `exported`.
+        memory: the context that allocates them.
 
     Raises:
-        BusyError, NativeError: as of `exported`.
+        BusyError, NativeError: as from `exported`.
         UnsupportedObjectError: the driver takes no addresses.
     """
     made = []
@@ -166,13 +166,13 @@ def release(device: Device, memory: int) -> None:
     """Let the driver forget all buffers; their memory lives on with those who hold it.
 
     Args:
-        device: whose buffers they are.
-        memory: V4L2_MEMORY_*, as of the buffers.
+        device: the camera that they belong to.
+        memory: the V4L2_MEMORY_* of the buffers.
 
     Raises:
-        BusyError: others have the buffers; or it counts users of them, before Linux 5.0.
-        CameraGoneError: it is gone, and so are they.
-        NativeError: it refuses.
+        BusyError: others have the buffers; or, before Linux 5.0, the driver counts their users.
+        CameraGoneError: the camera is gone, and so are they.
+        NativeError: the driver refuses.
     """
     none = _abi.v4l2_requestbuffers(count=0, type=_abi.V4L2_BUF_TYPE_VIDEO_CAPTURE, memory=memory)
     device.call("VIDIOC_REQBUFS", none)

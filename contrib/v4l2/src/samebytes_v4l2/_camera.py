@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Camera: the frames of a V4L2 device, where they lie."""
+"""Camera: the frames of a V4L2 device, in place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Camera"]
 
 _MOST = 32  # VIDEO_MAX_FRAME
 _FINEST = 1_000_000
-"""The denominator that the fraction of a float has at most: 29.97 is 2997/100."""
+"""The largest denominator for the fraction of a float: 29.97 is 2997/100."""
 
 
 class Camera:
@@ -46,28 +46,28 @@ class Camera:
             for frame in camera.start():
                 y, uv = frame.map("cpu").native
 
-    A frame is one of the camera's few buffers. It goes back with its last holder, be that the
-    frame, a mapping, an array or another process's use of a ring; then the camera fills it again.
-    Who holds all buffers gets a PoolTimeoutError. Frames stay valid after stop(), close(), and
-    after the camera was unplugged.
+    A frame is one of the camera's few buffers. The buffer goes back with its last holder (the
+    frame, a mapping, an array or another process that uses it through a ring); then the camera
+    fills it again. A program that holds all buffers gets a PoolTimeoutError. Frames stay valid
+    after stop(), close(), and after the camera was unplugged.
 
-    One thread uses a camera at a time, but for interrupt(); frames may be used and dropped
-    anywhere. A process that was forked does not take part: its frames are the parent's, and the
-    camera, of which it can only close() its copy, raises a ClosedError there.
+    One thread uses a camera at a time, except for interrupt(); frames may be used and dropped
+    anywhere. A forked process does not take part: its frames are the parent's, and the camera
+    raises a ClosedError there; only close() works, and closes the process' own copy.
 
     Args:
-        path: of its node; "/dev/v4l/by-id/..." names one camera wherever it is plugged in.
+        path: the path of its node; "/dev/v4l/by-id/..." names one camera wherever it is plugged in.
 
     Attributes:
-        path: of its node.
-        name: of the device, by its driver.
-        driver: the name of that.
-        bus: where it is connected, such as "usb-0000:00:14.0-1".
+        path: the path of its node.
+        name: the driver's name for the device.
+        driver: the name of the driver.
+        bus: the place where it is connected, such as "usb-0000:00:14.0-1".
 
     Raises:
         MissingDependencyError: there is no such node, or no permission to open it.
-        BusyError: another program has it, and the driver allows one alone.
-        CameraGoneError: the node is there, and the camera is not.
+        BusyError: another program has it, and the driver only allows one.
+        CameraGoneError: the node is there, but the camera is not.
         UnsupportedObjectError: it is not a camera, or of a kind that is not used here:
             multi-planar, or memory-to-memory (M2M).
     """
@@ -89,7 +89,7 @@ class Camera:
         return offered(self._opened())
 
     def rates(self, format: str, width: int, height: int) -> tuple[Fraction, ...]:
-        """The frames a second that it can give, the highest first; of a range both ends.
+        """The rates that it can give, in frames a second, the highest first; both ends of a range.
 
         Args:
             format: the pixel format, in any spelling, or V4L2's code of four characters.
@@ -111,12 +111,13 @@ class Camera:
         *,
         rate: Fraction | float | None = None,
     ) -> ImageInfo:
-        """Choose what the camera gives. What is None stays as it is.
+        """Choose the frames that the camera gives. Arguments that are None change nothing.
 
         Args:
             format: the pixel format, in any spelling.
             width, height: in pixels.
-            rate: frames a second; the camera takes the nearest that it has, which is `rate` then.
+            rate: frames a second; the camera takes the nearest that it has, which is in the
+                attribute `rate` then.
 
         Returns:
             The format and size.
@@ -161,7 +162,7 @@ class Camera:
 
     @property
     def rate(self) -> Fraction | None:
-        """Frames a second that it was set to; None if its driver does not say it.
+        """The frames a second that it was set to; None if its driver does not report them.
 
         Raises:
             ClosedError: the camera was closed.
@@ -190,10 +191,10 @@ class Camera:
         Args:
             buffers: how many frames can be under way; the driver may make more or fewer. Or, with
                 io="dmabuf", DMA-BUFs of yours, each once, which the camera fills: keep them, and
-                leave them alone but for the frames.
-            io: whose memory it is: "mmap", the driver's, which is exported; "dmabuf", new DMA-BUFs
-                or yours, which the driver imports; "userptr", pages of a memfd.
-            memory: with io="dmabuf": where new ones come from, such as
+                use them only through the frames.
+            io: the memory: "mmap", the driver's own, which is exported; "dmabuf", new DMA-BUFs or
+                yours, which the driver imports; "userptr", pages of a memfd.
+            memory: with io="dmabuf": the context that allocates new ones, such as
                 `samebytes.context("dma:heap")`; by default `samebytes.context("dma")`.
 
         Returns:
@@ -238,9 +239,10 @@ class Camera:
     def read(self, timeout: float = 10.0) -> Frame[DMATensor] | None:
         """The next frame; None after interrupt().
 
-        `pts` is the time at which it was taken, in microseconds of CLOCK_MONOTONIC as far as
-        `metadata["v4l2"]["clock"]` is "monotonic", as with nearly all drivers. There,
-        "sequence" is its number, and "dropped" how many the camera lost just before it.
+        `pts` is the time at which it was taken, in microseconds of CLOCK_MONOTONIC if
+        `metadata["v4l2"]["clock"]` is "monotonic", as with nearly all drivers. In
+        `metadata["v4l2"]`, "sequence" is its number, and "dropped" the number of frames that the
+        camera lost just before it.
 
         Args:
             timeout: how long to wait, in seconds.
@@ -250,18 +252,18 @@ class Camera:
             CameraTimeoutError: the camera gave nothing in time. Reading can be tried again.
             CameraGoneError: it was unplugged.
             NativeError: its driver failed.
-            ClosedError: it does not stream, or it is another process's.
+            ClosedError: it does not stream, or belongs to another process.
         """
         return self._running().read(timeout)
 
     def __iter__(self) -> Iterator[Frame[DMATensor]]:
-        """Frame after frame, until interrupt(); errors as of `read`."""
+        """Frame after frame, until interrupt(); errors as from `read`."""
         while (frame := self.read()) is not None:
             yield frame
             del frame  # it must not be held during the wait for the next one
 
     def interrupt(self) -> None:
-        """End a read() that waits, with None; so do later ones, until start(). From any thread."""
+        """Make a waiting read() return None, and all later ones until start(). From any thread."""
         stream = self._stream
         if stream is not None:
             stream.interrupt()

@@ -68,12 +68,12 @@ _LINES_OF_NTSC = (480, 486)
 
 
 def colors_of(pix: _abi.v4l2_pix_format, format_: ImageFormat) -> Colorimetry:
-    """The colorimetry of a format; nothing of what the driver leaves open.
+    """The colorimetry of a format; None for values that the driver leaves open.
 
-    Left out is what goes without saying: the matrix of RGB, and the full range of RGB and gray.
+    Self-evident values are left out: the matrix of RGB, and the full range of RGB and gray.
 
     Args:
-        pix: as the driver filled it in.
+        pix: the structure that the driver filled in.
         format_: the same format's layout.
     """
     space, model = pix.colorspace, format_.color_model
@@ -102,7 +102,7 @@ def colors_of(pix: _abi.v4l2_pix_format, format_: ImageFormat) -> Colorimetry:
 
 
 def fields_of(field: int, height: int) -> dict[str, Any]:
-    """The entry `field_order` of frames; empty where the driver does not say it.
+    """The entry `field_order` of frames; empty if the driver does not report it.
 
     Args:
         field: V4L2_FIELD_*.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An open node of V4L2: its calls, and errors that say what to do."""
+"""An open node of V4L2: its calls, and errors that name a remedy."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def nodes() -> list[str]:
 
 
 def why_no_camera(capabilities: int) -> str:
-    """The reason why a node with those capabilities is none that this package uses; "" if it is.
+    """The reason why this package does not use a node with those capabilities; "" if it does.
 
     Args:
-        capabilities: V4L2_CAP_*, of the node itself.
+        capabilities: V4L2_CAP_*, those of the node itself.
     """
     if capabilities & (_abi.V4L2_CAP_VIDEO_M2M | _abi.V4L2_CAP_VIDEO_M2M_MPLANE):
         return (
@@ -64,17 +64,17 @@ class Device:
     """An open camera.
 
     Args:
-        path: of its node.
+        path: the path of its node.
 
     Attributes:
-        path: of its node.
-        fd: the open file; whoever streams holds it, too.
-        name, driver, bus: what its driver says of it.
+        path: the path of its node.
+        fd: the open file, which a stream holds, too.
+        name, driver, bus: the driver's information about it.
 
     Raises:
         MissingDependencyError: there is no such node, or no permission to open it.
-        BusyError: another program has it, and the driver allows one alone.
-        CameraGoneError: the node is there, and the camera is not.
+        BusyError: another program has it, and the driver only allows one.
+        CameraGoneError: the node is there, but the camera is not.
         UnsupportedObjectError: it is not a camera, or of a kind that is not used here.
     """
 
@@ -105,7 +105,7 @@ class Device:
 
         Args:
             request: its name, such as "VIDIOC_S_FMT".
-            argument: which the driver may fill in.
+            argument: the argument, which the driver may fill in.
 
         Raises:
             BusyError: something else uses the camera.
@@ -121,13 +121,13 @@ class Device:
         """Make a call that a driver need not know, or that ends a list.
 
         Args:
-            request, argument: as of `call`.
+            request, argument: as for `call`.
 
         Returns:
-            False if the driver does not know it, or nothing of that index or kind.
+            False if the driver does not know the call, or has nothing of that index or kind.
 
         Raises:
-            BusyError, CameraGoneError, NativeError: as of `call`.
+            BusyError, CameraGoneError, NativeError: as from `call`.
         """
         try:
             _abi.ioctl(self.fd.fileno(), getattr(_abi, request), argument)
@@ -138,7 +138,7 @@ class Device:
         return True
 
     def error(self, request: str, error: OSError) -> SamebytesError:
-        """The error for what a call answered."""
+        """The error for the answer of a call."""
         code = error.errno or 0
         if code in _NOT_THERE:
             return CameraGoneError(

@@ -20,17 +20,17 @@ from ._stream import timeout_error
 __all__ = ["SourceElement", "chosen"]
 
 _USUAL = Fraction(1, 25)
-"""Seconds of a frame of a camera that does not say its rate."""
+"""The seconds of a frame of a camera that does not report its rate."""
 
 
 def chosen(asked: str, wanted: Sequence[str], there: Sequence[str], current: str | None) -> str:
     """The format that a camera is to give.
 
     Args:
-        asked: by the user; "" for none.
-        wanted: those that the next elements take, best first.
-        there: those that the camera has and that have a layout here.
-        current: that of the camera now, if it has a layout here.
+        asked: the format that the user asked for; "" for none.
+        wanted: the formats that the next elements take, best first.
+        there: the formats that the camera has and that have a layout here.
+        current: the current format of the camera, if it has a layout here.
 
     Raises:
         UnsupportedObjectError: it has none.
@@ -57,17 +57,17 @@ class _Offered(el.Media):
 
 
 class SourceElement(el.Source):
-    """The frames of a camera, as `Camera` reads them: its buffers, where they lie.
+    """The frames of a camera, as `Camera` reads them: its buffers, in place.
 
         el.Pipeline(el.create("v4l2.source", "/dev/video0", width=1280, height=720), ...)
 
-    Of the formats that the camera has it gives the first one that the next elements take, unless
-    `format` says which. What is None stays as the camera has it. The camera is opened when the
-    pipeline negotiates, and captures from when it starts.
+    It gives the first of the camera's formats that the next elements take, unless `format` names
+    one. Parameters that are None leave the camera's settings as they are. The camera is opened when
+    the pipeline negotiates, and captures once it starts.
 
-    It has `buffers` frames, and no more can be under way: so a model that is slower than the camera
+    It has `buffers` frames, and no more can be under way: a model that is slower than the camera
     makes the camera drop frames, which `metadata["v4l2"]["dropped"]` counts. Times begin at 0 with
-    the first frame, and rise, as of `el.Timeline`.
+    the first frame, and always rise, by `el.Timeline`.
     """
 
     name = "v4l2.source"
@@ -176,7 +176,7 @@ class SourceElement(el.Source):
         return frame
 
     def interrupt(self) -> None:
-        """End a read that waits."""
+        """End a waiting read."""
         camera = self._camera
         if camera is not None:
             camera.interrupt()

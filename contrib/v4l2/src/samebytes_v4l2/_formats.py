@@ -49,12 +49,12 @@ class CameraFormat:
 
     Attributes:
         fourcc: V4L2's code, such as "YUYV" or "MJPG".
-        description: what the driver calls it.
-        format: the name of the layout here, such as "YUY2"; None for what is not a picture in rows,
-            such as JPEG or a Bayer pattern.
-        compressed: the camera encodes its pictures.
-        emulated: libv4l makes it of another one; the kernel's drivers do not.
-        sizes: (width, height) of each, in pixels; of a range the smallest and the largest.
+        description: the driver's name for it.
+        format: the name of the layout here, such as "YUY2"; None for formats that are not pictures
+            in rows, such as JPEG or a Bayer pattern.
+        compressed: True if the camera encodes its pictures.
+        emulated: True if libv4l makes it from another one; the kernel's drivers do not.
+        sizes: (width, height) of each size, in pixels; for a range the smallest and the largest.
         step: (width, height) by which sizes of a range differ; None if `sizes` are all.
     """
 
@@ -73,8 +73,8 @@ class Layout:
 
     Attributes:
         image: its format and size.
-        planes: where its planes lie.
-        nbytes: of a buffer, at least.
+        planes: the layouts of its planes.
+        nbytes: the least size of a buffer, in bytes.
         metadata: entries of every frame: colours and fields.
     """
 
@@ -89,7 +89,7 @@ class Layout:
 
         Raises:
             UnsupportedObjectError: it has none here.
-            LayoutError: single fields, or what the driver says contradicts itself.
+            LayoutError: single fields, or the driver's description contradicts itself.
         """
         name = NAMES.get(pix.pixelformat)
         if name is None:
@@ -118,12 +118,12 @@ class Layout:
 def pitches_of(format_: ImageFormat, bytesperline: int) -> list[int]:
     """Bytes from row to row of each plane.
 
-    Those of the first plane are what the driver says. Rows of the others have their part of that,
-    as much as they have components for each of the first (struct v4l2_pix_format).
+    The driver gives those of the first plane. Rows of the other planes have a part of that, in
+    proportion to their components for each one of the first plane (struct v4l2_pix_format).
 
     Args:
         format_: the layout.
-        bytesperline: of the first plane.
+        bytesperline: the bytes from row to row of the first plane.
     """
     first = _bytes_for_pixel(format_.planes[0])
     return [int(bytesperline * _bytes_for_pixel(plane) / first) for plane in format_.planes]

@@ -17,9 +17,9 @@ class CameraInfo:
     """A camera of this machine.
 
     Attributes:
-        path: of its node, such as "/dev/video0".
-        name: of the device, by its driver.
-        driver: the name of that.
+        path: the path of its node, such as "/dev/video0".
+        name: the driver's name for the device.
+        driver: the name of the driver.
     """
 
     path: str
@@ -30,8 +30,8 @@ class CameraInfo:
 def cameras() -> list[CameraInfo]:
     """The cameras that can be opened, by the numbers of their nodes.
 
-    A node is left out that is not a camera, that samebytes-v4l2 does not use, or that this user may
-    not open: `Camera(path)` says which it is.
+    Nodes are left out that are not cameras, that samebytes-v4l2 does not use, or that this user may
+    not open: the error of `Camera(path)` gives the reason.
     """
     found = []
     for path in nodes():

@@ -30,11 +30,11 @@ def current_layout(device: Device) -> Layout:
 
 
 def set_format(device: Device, name: str | None, width: int | None, height: int | None) -> Layout:
-    """Choose what the camera gives. What is None stays as it is.
+    """Choose the frames that the camera gives. Arguments that are None change nothing.
 
     Args:
         device: the camera.
-        name: of the pixel format.
+        name: the name of the pixel format.
         width, height: in pixels.
 
     Raises:
@@ -65,11 +65,11 @@ def set_format(device: Device, name: str | None, width: int | None, height: int 
 
 
 def code_of(device: Device, name: str) -> int:
-    """V4L2's code for a format, of several the one that the camera has.
+    """V4L2's code for a format; if there are several, the one that the camera has.
 
     Args:
         device: the camera.
-        name: as of `code_among`.
+        name: as for `code_among`.
 
     Raises:
         UnsupportedObjectError: it does not have that format.
@@ -89,8 +89,9 @@ def code_among(there: Sequence[int], name: str) -> int | None:
 
     Args:
         there: the codes that a camera has.
-        name: of a format, in any spelling; or the four characters of a code, unless a format has
-            that name and is another layout: "RGBP" is planar RGB, and V4L2's code of RGB565.
+        name: the name of a format, in any spelling; or the four characters of a code, unless they
+            are the name of a format with another layout: "RGBP" is planar RGB here, although it is
+            V4L2's code for RGB565.
 
     Raises:
         UnknownNameError: there is no such format, and none of the codes is that one.
@@ -107,7 +108,7 @@ def code_among(there: Sequence[int], name: str) -> int | None:
 
 
 def current_rate(device: Device) -> Fraction | None:
-    """Frames a second; None if the driver does not say it.
+    """The frames a second; None if the driver does not report them.
 
     Raises:
         CameraGoneError: it is gone.

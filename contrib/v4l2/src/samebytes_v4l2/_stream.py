@@ -39,12 +39,13 @@ class CameraStatistics:
     """The counts of a camera since its start.
 
     Attributes:
-        frames: how many were read.
-        dropped: how many the camera took and could not store, since no buffer was free, or lost;
-            by its sequence numbers.
-        damaged: how many the driver marked as damaged or did not fill; they are not given.
-        buffers: how many there are.
-        held: how many of them frames have that somebody holds.
+        frames: the number of frames that were read.
+        dropped: the number of frames that the camera lost, or took and could not store because no
+            buffer was free; by its sequence numbers.
+        damaged: the number of frames that the driver marked as damaged or did not fill; they are
+            not given.
+        buffers: the number of buffers.
+        held: the number of buffers in use by frames that are still held.
     """
 
     frames: int
@@ -59,8 +60,8 @@ def missed(before: int | None, sequence: int) -> int:
 
     Args:
         before: the sequence number of the earlier one; None if there is none.
-        sequence: of the later one. Numbers have 32 bits; where they begin again, as after a reset
-            of the camera, nothing is known to be missing.
+        sequence: the number of the later one. Numbers have 32 bits; if they begin again, as after a
+            reset of the camera, no frame is known to be missing.
     """
     if before is None:
         return 0
@@ -69,12 +70,12 @@ def missed(before: int | None, sequence: int) -> int:
 
 
 def timeout_error(path: str, seconds: float, counts: CameraStatistics) -> CameraTimeoutError:
-    """The error of who waited in vain for a camera that has a buffer to fill.
+    """The error for a wait in vain for a camera that has a buffer to fill.
 
     Args:
-        path: of the camera's node.
-        seconds: how long that was.
-        counts: of the stream.
+        path: the path of the camera's node.
+        seconds: the length of the wait.
+        counts: the counts of the stream.
     """
     held = damaged = ""
     if counts.held:
@@ -94,13 +95,13 @@ class Stream:
     It goes back in whichever thread drops the last holder of the frame.
 
     Args:
-        device: whose format is set, and whose buffers these are.
-        buffers: all of them.
-        layout: of the pictures.
+        device: the camera, with its format set.
+        buffers: all of its buffers.
+        layout: the layout of the pictures.
         rate: frames a second, if that is known.
 
     Raises:
-        BusyError, CameraGoneError, NativeError: as of the driver's calls.
+        BusyError, CameraGoneError, NativeError: as from the driver's calls.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class Stream:
         )
 
     def interrupt(self) -> None:
-        """End a read that waits, and all later ones, with None. Any thread may call it."""
+        """Make a waiting read return None, and all later ones. Any thread may call it."""
         self._interrupted = True
         if self._device.is_of_this_process:  # a child that was forked shares the eventfd
             os.eventfd_write(self._wakes.fileno(), 1)
@@ -235,11 +236,11 @@ class Stream:
         return FrameMeta(self._layout.image, pts, _MICROSECOND, metadata)
 
     def _give_back(self, buffer: Buffer) -> None:
-        """Queue a buffer again: nobody holds its frame any more.
+        """Queue a buffer again, since nothing holds its frame any more.
 
         The lock keeps a buffer of a stream that has stopped out of the queue of the next one. So it
         is held over this one call, which waits for no other thread of the process; stop() makes
-        its own calls, which may take long, without it, and nobody who drops a frame waits for them.
+        its own calls, which may take long, without it, so that dropping a frame never waits for it.
         No driver of a camera waits for a GPU that still reads the buffer: its fences are awaited
         here, before the lock.
         """
