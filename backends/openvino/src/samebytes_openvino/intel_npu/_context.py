@@ -240,7 +240,7 @@ class ZeroContext(RemoteContext):
     def import_memory(
         self, shared_buffer: Any, mem_type: MemType | str | None = None
     ) -> ZeroMemory:
-        """Import a whole buffer, for tensors anywhere in it: planes at offsets, parts of pages.
+        """A whole buffer, imported for tensors anywhere in it: planes at offsets, parts of pages.
 
         Args:
             shared_buffer: a file descriptor, or a buffer of whole pages, as for `create_tensor`.
