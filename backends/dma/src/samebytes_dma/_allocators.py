@@ -36,7 +36,7 @@ class Allocator(ABC):
 
     @abstractmethod
     def lack(self) -> tuple[str, str] | None:
-        """None if it can be used, else what is missing and what to do about it."""
+        """None if it can be used, else the missing thing and a remedy."""
 
     @abstractmethod
     def allocate(self, nbytes: int) -> Fd:
@@ -62,7 +62,7 @@ class Heap(Allocator):
         self._device = HEAPS / heap
 
     def lack(self) -> tuple[str, str] | None:
-        """The heap's device is there and may be opened."""
+        """None if the heap's device is there and may be opened."""
         hint = "use a kernel with CONFIG_DMABUF_HEAPS_SYSTEM=y (Linux 5.11 or later)"
         if self._device.name != "system":
             hint = f"name a heap that is in {HEAPS}"
@@ -88,7 +88,7 @@ class Memfd(Allocator):
     name = "memfd"
 
     def lack(self) -> tuple[str, str] | None:
-        """Nothing: every Linux has it."""
+        """None, since every Linux has it."""
         return None
 
     def allocate(self, nbytes: int) -> Fd:
@@ -109,7 +109,7 @@ class Udmabuf(Allocator):
     name = "udmabuf"
 
     def lack(self) -> tuple[str, str] | None:
-        """The device is there and may be opened."""
+        """None if the device is there and may be opened."""
         return _device_lack(UDMABUF, "sudo modprobe udmabuf")
 
     def allocate(self, nbytes: int) -> Fd:
@@ -133,7 +133,7 @@ class FirstUsable(Allocator):
     name = ""
 
     def lack(self) -> tuple[str, str] | None:
-        """Nothing: the last choice is always there."""
+        """None, since the last choice is always there."""
         return None
 
     def allocate(self, nbytes: int) -> Fd:
@@ -142,7 +142,7 @@ class FirstUsable(Allocator):
 
 
 ALLOCATORS: tuple[Allocator, ...] = (Heap(), Udmabuf(), Memfd())
-"""In the order of preference."""
+"""The allocators, in the order of preference."""
 
 _NAMED: dict[str, Allocator] = {
     "heap": ALLOCATORS[0],

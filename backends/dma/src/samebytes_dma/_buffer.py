@@ -44,24 +44,23 @@ class DMABuffer:
 
     Args:
         fd: the descriptor, which becomes the buffer's; if an error is raised, it stays with `fd`.
-        keep: what must live as long as the memory is used here, for instance the storage of the
-            device memory that was exported.
-        mappable: False where the exporter says that the CPU cannot map the memory: then nothing
-            tries.
+        keep: an object that must live as long as the memory is used here, for instance the storage
+            of the device memory that was exported.
+        mappable: False if the exporter says that the CPU cannot map the memory: then nothing tries.
         kept: a KeptMapping; see below.
 
     Attributes:
         size: in bytes.
-        readonly: this descriptor does not allow writing.
-        is_dma_buf: devices can import it.
-        mappable: the exporter has not said that the CPU cannot map it.
-        kept: the mapping that every access by the CPU uses, where it is mapped once for all of
-            them; None where each access maps it.
+        readonly: True if this descriptor does not allow writing.
+        is_dma_buf: True if devices can import it.
+        mappable: True unless the exporter has said that the CPU cannot map it.
+        kept: the mapping that every access by the CPU uses, if it is mapped once for all of them;
+            None if each access maps it.
         storage: owns the descriptor; for mappers, which return it from `connect`.
 
     Raises:
-        LayoutError: nothing that can be mapped is behind the descriptor.
-        AccessError: it was opened for writing alone.
+        LayoutError: the descriptor has nothing behind it that can be mapped.
+        AccessError: it was opened for writing only.
     """
 
     __slots__ = ("__weakref__", "_fd", "is_dma_buf", "kept", "mappable", "readonly", "size",
@@ -92,9 +91,9 @@ class DMABuffer:
         """The same memory, for one use of it that ends with `storage`.
 
         Args:
-            storage: what planes of it hold in place of this buffer's, which it keeps.
-            readonly: writing is not allowed. If it is, `kept` can be written to, even if the
-                descriptor was sealed after it was mapped.
+            storage: the storage that planes of it hold in place of this buffer's, which it keeps.
+            readonly: True to forbid writing. If writing is allowed, `kept` can be written to, even
+                if the descriptor was sealed after it was mapped.
         """
         made = object.__new__(DMABuffer)
         made._fill(
@@ -133,11 +132,11 @@ class DMABuffer:
 
     @property
     def name(self) -> str:
-        """The name that somebody gave the DMA-BUF; "" without one."""
+        """The name that the DMA-BUF was given; "" without one."""
         return name_of(self.fileno()) if self.is_dma_buf else ""
 
     def set_name(self, name: str) -> None:
-        """Name the DMA-BUF, for whoever looks at it: debugfs, /proc/PID/fdinfo, other processes.
+        """Name the DMA-BUF, for readers of debugfs and /proc/PID/fdinfo, and other processes.
 
         Args:
             name: printable, up to 31 bytes of UTF-8; "" takes the name away.
@@ -198,11 +197,11 @@ class DMAPlane:
     """One array in a buffer: a tensor, or one plane of an image. It keeps the memory alive.
 
     Attributes:
-        buffer: what it lies in.
+        buffer: the buffer that it lies in.
         info: dtype, shape and byte strides; `TensorInfo(..., opaque=True)` if it is tiled.
         offset: bytes from the start of the buffer to element [0, 0, ...].
-        pitch: bytes from row to row, where rows are the first of two or more axes. Left out, it
-            is strides[0]; of tiled memory it is what the exporter said, or None.
+        pitch: bytes from row to row, if rows are the first of two or more axes. Left out, it is
+            strides[0]; for tiled memory it is the exporter's value, or None.
         modifier: layout modifier of drm_fourcc.h.
 
     Raises:
@@ -228,10 +227,10 @@ class DMAPlane:
             self._check_linear()
 
     def moved_to(self, buffer: DMABuffer) -> DMAPlane:
-        """The same place in a buffer of the same size: nothing is checked again.
+        """The same place in a buffer of the same size, without further checks.
 
         Args:
-            buffer: where the plane lies then.
+            buffer: the buffer that the plane then lies in.
         """
         made, derive = object.__new__(DMAPlane), object.__setattr__
         derive(made, "buffer", buffer)

@@ -35,9 +35,9 @@ __all__ = ["DMA", "DMAContext", "DMATensor"]
 class DMATensor(Tensor):
     """An array in a DMA-BUF, or in a memfd or file that stands in for one.
 
-    `native` is a DMAPlane. The CPU cannot read it where it lies: `map("cpu")` maps it.
+    `native` is a DMAPlane. The CPU cannot read it in place: `map("cpu")` maps it.
 
-    handle(): "dma_fd", "offset" (bytes), "drm_modifier", and "pitch" where there are rows.
+    handle(): "dma_fd", "offset" (bytes), "drm_modifier", and "pitch" if there are rows.
     """
 
     __slots__ = ()
@@ -86,11 +86,11 @@ class DMATensor(Tensor):
 
 
 class DMAContext(Context[DMATensor]):
-    """DMA-BUFs. `samebytes.context("dma")`, or "dma:NAME" to choose where new memory comes from.
+    """DMA-BUFs. `samebytes.context("dma")`, or "dma:NAME" to choose the source of new memory.
 
     Names are "heap" (or "system", the system heap), "heap.NAME" (another heap), "udmabuf", and
-    "memfd", which is not a DMA-BUF but a stand-in. Without a name the first of "heap", "udmabuf",
-    "memfd" is taken that this machine has; `tensor.kind` says which one it was.
+    "memfd", which is not a DMA-BUF but a stand-in. Without a name, the first of "heap", "udmabuf"
+    and "memfd" that this machine has is used; `tensor.kind` shows which.
 
     A DMA-BUF belongs to no device and no allocator: all these contexts are equal, and mapping to
     any of them is an identity.
@@ -155,10 +155,10 @@ class DMAContext(Context[DMATensor]):
         return Frame.owned(planes, self, FrameMeta(image), owner)
 
     def allocate_fd(self, nbytes: int) -> Fd:
-        """A descriptor of new zeroed memory, for those who lay it out themselves.
+        """A descriptor of new zeroed memory, for callers that lay it out themselves.
 
         Args:
-            nbytes: how much is needed; it has whole pages, and at least one.
+            nbytes: the bytes needed; the memory has whole pages, and at least one.
 
         Raises:
             LayoutError: more bytes than there are addresses.
@@ -173,13 +173,15 @@ class DMAContext(Context[DMATensor]):
             return buffer.plane(item.info, offset=0), None, buffer.storage
 
         Args:
-            fd: its owner, which becomes the buffer's. Dup a descriptor that stays a driver's.
-            keep: what else must live as long; what `connect` mapped is kept by the core.
-            mappable: False where the driver says that the CPU cannot map the memory.
+            fd: the owner of the descriptor, which becomes the buffer's. Dup a descriptor that stays
+                the driver's.
+            keep: another object that must live as long; the core keeps the item that `connect`
+                mapped.
+            mappable: False if the driver says that the CPU cannot map the memory.
 
         Raises:
-            LayoutError: nothing that can be mapped is behind the descriptor.
-            AccessError: it was opened for writing alone.
+            LayoutError: the descriptor has nothing behind it that can be mapped.
+            AccessError: it was opened for writing only.
         """
         return DMABuffer(fd, keep=keep, mappable=mappable)
 

@@ -34,9 +34,9 @@ def begin_access(fd: Fd, access: Access, begun: list[Fd]) -> None:
     """Wait for devices that write (for access "r") or use the buffer, and refresh the CPU's view.
 
     Args:
-        fd: of a DMA-BUF.
-        access: what the CPU will do.
-        begun: gets the descriptor, for whoever ends those.
+        fd: the descriptor of a DMA-BUF.
+        access: the CPU's access.
+        begun: gets the descriptor, for the code that ends the accesses.
 
     Raises:
         NativeError: the exporter refuses.
@@ -51,11 +51,11 @@ def begin_access(fd: Fd, access: Access, begun: list[Fd]) -> None:
 
 
 def end_accesses(begun: list[Fd], access: Access) -> None:
-    """Make what the CPU wrote visible to devices. All are ended, even where one cannot be.
+    """Make the CPU's writes visible to devices. All accesses are ended, even if one cannot be.
 
     Args:
-        begun: of DMA-BUFs; each leaves the list with the call.
-        access: with which they were begun.
+        begun: descriptors of DMA-BUFs; each leaves the list with the call.
+        access: the access with which they were begun.
 
     Raises:
         NativeError: an exporter refuses; the last error.
@@ -90,7 +90,7 @@ def publish(begun: Sequence[Fd], access: Access) -> None:
 
 
 def wait_for_devices(fd: Fd) -> None:
-    """Return when no device reads or writes the DMA-BUF any more.
+    """Wait until no device reads or writes the DMA-BUF any more.
 
     Linux, Documentation/driver-api/dma-buf.rst, "Implicit Fence Poll Support": POLLOUT waits for
     all fences.

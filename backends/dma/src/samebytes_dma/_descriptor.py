@@ -35,8 +35,8 @@ class Descriptor(NamedTuple):
 
     Attributes:
         size: bytes that can be mapped.
-        readonly: it was opened for reading alone, or is sealed against writes.
-        dma_buf: it is a DMA-BUF.
+        readonly: True if it was opened for reading only, or is sealed against writes.
+        dma_buf: True if it is a DMA-BUF.
     """
 
     size: int
@@ -60,9 +60,9 @@ def examine(fd: int) -> Descriptor:
     """Look at a descriptor whose memory is to be used.
 
     Raises:
-        LayoutError: it is not open, has no bytes, or is nothing that can be mapped: a pipe, a
-            socket, a directory, a device.
-        AccessError: it was opened for writing alone, or as a path: nobody could map it.
+        LayoutError: it is not open, has no bytes, or cannot be mapped: a pipe, a socket, a
+            directory, a device.
+        AccessError: it was opened for writing only, or as a path, and so cannot be mapped.
     """
     dma_buf = plugins.is_dma_buf(fd)
     mode = fcntl.fcntl(fd, fcntl.F_GETFL)
@@ -83,7 +83,7 @@ def kind_of(fd: int, dma_buf: bool) -> Kind:
     exporter = exporter_of(fd)
     if exporter == "udmabuf":
         return "udmabuf"
-    # Heaps give their own name as that of the exporter.
+    # The exporter's name is that of the heap.
     return "dma_heap" if exporter and (HEAPS / exporter).exists() else "dma_buf"
 
 
@@ -99,7 +99,7 @@ def exporter_of(fd: int) -> str:
 
 
 def name_of(fd: int) -> str:
-    """The name that somebody gave a DMA-BUF by DMA_BUF_SET_NAME; "" without one."""
+    """The name that a DMA-BUF was given by DMA_BUF_SET_NAME; "" without one."""
     return _fdinfo(fd, "name")
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that add to memory of "dma" in every process that has some.
+"""Packages that extend memory of "dma" in every process that has such memory.
 
-One announces a module in the entry-point group `samebytes_dma.extensions`. Its `register()` is
-called once, without arguments, after this package has made its context. It runs in programs that
-never mention the other package, so it imports little and does nothing slow: samebytes-ipc, for
+A package announces a module in the entry-point group `samebytes_dma.extensions`. Its `register()`
+is called once, without arguments, after this package has made its context. It runs in programs that
+never mention the other package, so it should import little and do nothing slow: samebytes-ipc, for
 instance, registers with the pickler of multiprocessing.
 """
 

@@ -26,7 +26,7 @@ def export_sync_file(buffer: DMABuffer, access: Access = "rw") -> Fd:
 
     Args:
         buffer: a DMA-BUF.
-        access: what will be done: "r" waits for writers, "w" and "rw" for all users.
+        access: the access to come: "r" waits for writers, "w" and "rw" for all users.
 
     Returns:
         The owner of a new descriptor. Fences added to the buffer later are not in it.
@@ -43,12 +43,12 @@ def export_sync_file(buffer: DMABuffer, access: Access = "rw") -> Fd:
 
 
 def import_sync_file(buffer: DMABuffer, sync_file: Fd | int, access: Access = "w") -> None:
-    """Let all who use the buffer from now on wait for a sync file.
+    """Let all later users of the buffer wait for a sync file.
 
     Args:
         buffer: a DMA-BUF.
         sync_file: a sync file, for instance of a Vulkan or OpenCL semaphore. It stays the caller's.
-        access: what the work behind it does with the buffer: later readers do not wait for "r".
+        access: the access of the work behind it to the buffer: later readers do not wait for "r".
 
     Raises:
         UnsupportedObjectError: the buffer is not a DMA-BUF.

@@ -21,11 +21,11 @@ __all__ = ["KeptMapping"]
 class KeptMapping:
     """The one mapping of a buffer, made when it is first wanted: `DMABuffer(fd, kept=...)`.
 
-    It is for memory that is used again and again, as that of a pool: each access begins and ends,
-    and maps nothing.
+    It is for memory that is used again and again, such as that of a pool: each access begins and
+    ends, but maps nothing.
 
     Args:
-        writable: it is mapped for writing too.
+        writable: True to map it for writing, too.
     """
 
     __slots__ = ("_made", "writable")
@@ -44,7 +44,7 @@ class KeptMapping:
         """The owner of the mapping, which ends with its last holder.
 
         Args:
-            buffer: the one that was made with this; its first call maps it.
+            buffer: the buffer that was made with this mapping; the first call maps it.
 
         Raises:
             Refused: the exporter does not let the CPU map its memory.

@@ -44,12 +44,12 @@ def map_buffers(
     Releasing the storage unmaps and ends the access; flush() ends the access and begins a new one.
 
     Args:
-        buffers: they may be gone while they are mapped.
-        access: what the CPU will do.
-        source: of what is mapped; the access holds it.
+        buffers: the buffers, which may be gone while they are mapped.
+        access: the CPU's access.
+        source: the storage of the mapped object; the access holds it.
 
     Returns:
-        The owner of the mapping, and where each buffer begins in it, in bytes.
+        The owner of the mapping, and the offset of each buffer in it, in bytes.
 
     Raises:
         Refused: an exporter does not let the CPU map its memory, or a file was cut short.
@@ -74,18 +74,18 @@ def map_buffers(
 
 
 def lasting_mapping(buffer: DMABuffer, access: Access) -> Storage | None:
-    """The owner of a use of memory, if arrays can lie in it as they are: nothing of them ends.
+    """The owner of a use of memory, if arrays can lie in it as they are, with no access to end.
 
-    That is for reading alone, of memory that stays mapped and needs no ioctl: not of DMA-BUFs, and
-    not where the owner is one of writers too.
+    That is only for reading memory that stays mapped and needs no ioctl: not for DMA-BUFs, and not
+    if the owner is also that of writers.
 
     Args:
-        buffer: what is to be read.
-        access: what the CPU will do.
+        buffer: the buffer to be read.
+        access: the CPU's access.
 
     Returns:
-        The buffer's own storage, which knows the address from then on; None where each access has
-        to be mapped, or to end.
+        The buffer's own storage, which knows the address from then on; None if each access has to
+        be mapped, or to end.
 
     Raises:
         Refused: the exporter does not let the CPU map its memory.
@@ -156,10 +156,10 @@ def map_buffer(cell: c_void_p, buffer: DMABuffer, address: int | None, access: A
     """Map a buffer whole; the cell, which an owner unmaps, gets the address.
 
     Args:
-        cell: of an existing owner.
-        buffer: it may be gone while it is mapped.
-        address: where, in address space that is reserved; None lets the kernel choose.
-        access: what the CPU will do.
+        cell: the cell of an existing owner.
+        buffer: the buffer, which may be gone while it is mapped.
+        address: an address in reserved address space; None lets the kernel choose.
+        access: the CPU's access.
 
     Raises:
         Refused: the exporter does not let the CPU map its memory.
@@ -192,7 +192,7 @@ def _call_mmap(
 
 
 def _check_mappable(buffer: DMABuffer) -> None:
-    """Raise Refused where mapping cannot work, or reading what was mapped would end the process."""
+    """Raise Refused if mapping cannot work, or reading the mapping would end the process."""
     if not buffer.mappable:
         reason = "the driver that exported this memory does not let the CPU map it"
         raise Refused(reason, out_of_reach=True)
@@ -200,7 +200,7 @@ def _check_mappable(buffer: DMABuffer) -> None:
 
 
 def _check_size(buffer: DMABuffer) -> None:
-    """Reading past the end of a file ends the process with SIGBUS."""
+    """Raise Refused for a file cut short: reading past its end ends the process with SIGBUS."""
     try:
         nbytes = buffer.size if buffer.is_dma_buf else memory_size(buffer.fileno())
     except LayoutError as error:  # somebody closed the descriptor

@@ -16,7 +16,7 @@ __all__ = [
 LINEAR = DRM_FORMAT_MOD_LINEAR
 """Rows one after another."""
 INVALID = DRM_FORMAT_MOD_INVALID
-"""The exporter did not say; by convention rows, or what its own driver knows by other means."""
+"""Not known: by convention rows, or a layout that the exporter's driver knows by other means."""
 
 # drm/drm_fourcc.h: fourcc_mod_get_vendor().
 _VENDOR_SHIFT = 56

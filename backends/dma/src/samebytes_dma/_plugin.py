@@ -17,7 +17,7 @@ PLUGIN = Plugin(
 
 @hookimpl
 def samebytes_tensors() -> list[NativeSpec]:
-    """Planes of buffers. Plain descriptors are numbers, which do not say what they are."""
+    """Planes of buffers. Plain descriptors are numbers, which cannot be recognised."""
     return [
         NativeSpec(
             native="samebytes_dma._buffer.DMAPlane",

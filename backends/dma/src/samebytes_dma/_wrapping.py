@@ -41,14 +41,15 @@ def from_fd(
         strides: bytes from element to element along each axis; dense if left out.
         pitch: instead of strides: bytes from row to row, rows being dense in themselves.
         modifier: layout modifier of drm_fourcc.h. Tiled memory can be given to devices, not
-            mapped to the CPU; its pitch is what the exporter said.
-        take_ownership: the tensor closes `fd` itself. If an error is raised, it does not.
+            mapped to the CPU; its pitch is the exporter's value.
+        take_ownership: True if the tensor is to close `fd` itself. If an error is raised, it does
+            not.
 
     Raises:
-        LayoutError: the descriptor is not open, or nothing that can be mapped (a pipe, a socket, a
-            directory, a device); the array would reach outside it; rows are longer than the
-            pitch; strides of tiled memory.
-        AccessError: the descriptor was opened for writing alone.
+        LayoutError: the descriptor is not open, or cannot be mapped (a pipe, a socket, a directory,
+            a device); the array would reach outside it; rows are longer than the pitch; strides of
+            tiled memory.
+        AccessError: the descriptor was opened for writing only.
         UnknownNameError: no such dtype.
     """
     info = _described(dtype, shape, strides, pitch, modifier)
@@ -84,13 +85,14 @@ def frame_from_fds(
             with them.
         modifier: layout modifier of drm_fourcc.h, of all planes, or one for each. A frame may
             have planes in rows beside tiled ones; the CPU maps the former, plane by plane.
-        take_ownership: the frame closes the descriptors itself. If an error is raised, it does not.
+        take_ownership: True if the frame is to close the descriptors itself. If an error is raised,
+            it does not.
 
     Raises:
         LayoutError: as for `from_fd`; or the number of descriptors, pitches, offsets or modifiers
             is not that of the planes; or planes in one buffer are padded or tiled, and no offsets
             are given.
-        AccessError: a descriptor was opened for writing alone.
+        AccessError: a descriptor was opened for writing only.
         UnknownNameError: no such format.
     """
     image = ImageInfo(ImageFormat.of(format), width, height)
@@ -131,7 +133,7 @@ def frame_of_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> Frame:
         image: the format and size.
 
     Raises:
-        LayoutError: planes are not as many or not of the shapes and dtypes that the format has.
+        LayoutError: the planes do not have the number, shapes and dtypes of the format's planes.
     """
     return frame_with_meta(planes, FrameMeta(image))
 
@@ -139,15 +141,15 @@ def frame_of_planes(planes: Sequence[DMAPlane], image: ImageInfo) -> Frame:
 def frame_with_meta(
     planes: Sequence[DMAPlane], meta: FrameMeta, *, readonly: bool = False
 ) -> Frame:
-    """A frame over planes, with all that is known of it. Without an image any planes will do.
+    """A frame over planes, with its metadata. Unless `meta` describes an image, any planes will do.
 
     Args:
-        planes: they stay the caller's.
-        meta: becomes the frame's.
-        readonly: writing is not allowed, even if the descriptors let them.
+        planes: the planes, which stay the caller's.
+        meta: the metadata, which become the frame's.
+        readonly: True to forbid writing, even if the descriptors allow it.
 
     Raises:
-        LayoutError: as for `frame_of_planes`, if `meta` says that they are an image.
+        LayoutError: as from `frame_of_planes`, if `meta` describes an image.
     """
     if isinstance(meta.info, ImageInfo):
         _check_planes(planes, meta.info)
@@ -235,7 +237,7 @@ def _owner(fd: int | Fd, take_ownership: bool, undo: ExitStack) -> Fd:
 
 
 def _taken(fds: Sequence[int | Fd], take_ownership: bool, undo: ExitStack) -> None:
-    """Nothing can fail any more: descriptors that were taken are the caller's no longer."""
+    """Take the descriptors from the caller, since nothing can fail any more."""
     undo.pop_all()
     for fd in fds:
         if take_ownership and isinstance(fd, Fd) and not fd.closed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pyopencl.array.Array: what it lies in, and how."""
+"""pyopencl.array.Array: its memory and its layout in that."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_array(native: Any) -> bool:
 def memory_of_array(array: Any) -> tuple[Any, TensorInfo, int]:
     """The memory of a pyopencl.array.Array, its layout, and the byte at which it begins.
 
-    What is pending on the array, as far as it knows, is done when this returns.
+    It waits for the pending work that the array knows.
 
     Raises:
         LayoutError: it has no elements, or ones that no tensor can have.

@@ -39,9 +39,9 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
     """A cl_context, one of its devices, and a queue on which mappings work.
 
     Get one from `samebytes.context("opencl")` or "opencl:GPU.1", from `context()` for OpenCL
-    your own objects, or by deriving it from a context that has a cl_context or a VA display.
+    objects of your own, or by deriving it from a context that has a cl_context or a VA display.
     There is one object for each set of handles. It holds a reference to its cl_context and to a
-    queue it was given, and gives both back when it is closed or dropped.
+    queue that it was given, and gives both back when it is closed or dropped.
 
     Attributes:
         native: the pyopencl.Context.
@@ -78,8 +78,8 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
     def create(cls, device: str | None, parent: Context | None) -> Self:
         """The default context of a device, or one with the handles of `parent`.
 
-        The default context of a device is one as long as something holds it. A parent that has
-        no cl_context but a VA display gives its GPU: the default context of that is taken.
+        A device has one default context for as long as something holds it. If the parent has no
+        cl_context but a VA display, the default context of the display's GPU is used.
 
         Raises:
             MissingDependencyError: there is no OpenCL device.
@@ -129,13 +129,13 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
 
     @in_our_words
     def sync(self, queue: pyopencl.CommandQueue | None = None) -> None:
-        """Return when all work on a queue is done.
+        """Wait until all work on a queue is done.
 
         Mappings wait for this context's own queue. Work that you enqueued on another queue is
         unknown to it: call this with that queue before you map, or pass map(queue=).
 
         Args:
-            queue: of this cl_context; None for the context's own.
+            queue: a queue of this cl_context; None for the context's own.
 
         Raises:
             DeviceMismatchError: a queue of another cl_context.
@@ -152,7 +152,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
         """New memory, owned by the tensor that is returned. Its contents are undefined.
 
         Args:
-            shape: elements along each axis; of an image (rows, columns[, 2 or 4]).
+            shape: elements along each axis; for an image (rows, columns[, 2 or 4]).
             dtype: the element type.
             kind: "buffer", "image" (2-D), "usm_host", "usm_device", "usm_shared" (with
                 cl_intel_unified_shared_memory), or "svm" (coarse-grained).
@@ -176,8 +176,8 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
     ) -> OpenCLFrame:
         """A new image, owned by the frame that is returned. Its contents are undefined.
 
-        Of kind "buffer" all planes are sub-buffers of one buffer, dense, each at an offset that
-        the device can take. Of every other kind each plane is its own allocation: two
+        With kind "buffer" all planes are sub-buffers of one buffer, dense, each at an offset that
+        the device can take. With every other kind, each plane is an allocation of its own: two
         images for NV12.
 
         Args:
@@ -231,11 +231,11 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
         source: a pyopencl.Context, a cl_context as an int, a `ctypes.c_void_p` or a PyCapsule, a
             pyopencl.CommandQueue (its context and device are taken, and mappings work on it), or a
             samebytes context that has a cl_context or a VA display.
-        device_index: which device of a cl_context; a queue has its own.
+        device_index: the index of the device in a cl_context; a queue has its own device.
 
     Raises:
         LayoutError: no such device, or a number that is not a valid cl_context.
-        UnsupportedObjectError: nothing of the above.
+        UnsupportedObjectError: it is none of these.
     """
     if isinstance(source, OpenCLContext):
         return source
@@ -268,7 +268,7 @@ def context(source: Any, *, device_index: int = 0) -> OpenCLContext:
 def context_of(native: pyopencl.Context) -> OpenCLContext:
     """The context to which memory of a cl_context belongs.
 
-    That is the living one, if there is one alone: it knows the queue. Else the one without a
+    That is the living one, if there is only one: it knows the queue. Else it is the one without a
     queue, made if need be.
     """
     entry = "cl_context", native.int_ptr

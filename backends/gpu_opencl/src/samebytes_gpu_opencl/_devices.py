@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OpenCL devices of this machine, their names in samebytes, and what identifies them."""
+"""The OpenCL devices of this machine, their names in samebytes, and their identities."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def find_device(name: str | None) -> pyopencl.Device:
 def same_device(other: Context) -> pyopencl.Device:
     """The device that is the GPU of a context of another API.
 
-    That is the one which says so; else the one that does not say, if it is one alone.
+    That is the device that reports the same identity; else the only one that reports none.
 
     Raises:
         MissingDependencyError: there is no device at all.
-        AmbiguousTargetError: several do not say, or all are other hardware. The message lists
-            them: whoever means one of these says which.
+        AmbiguousTargetError: several report no identity, or all are other hardware. The message
+            lists the devices, of which one can be named.
     """
     found = devices()
     if not found:
@@ -148,7 +148,7 @@ def has_extension(device: pyopencl.Device, name: str) -> bool:
 
 
 def device_info(device: pyopencl.Device, key: int, value: Any) -> Any:
-    """`value`, a ctypes object, filled with one cl_device_info; None if the device has it not."""
+    """`value`, a ctypes object, filled with one cl_device_info; None if the device lacks it."""
     try:
         call("clGetDeviceInfo", device.int_ptr, key, sizeof(value), byref(value), None)
     except NativeError:

@@ -43,7 +43,7 @@ __all__ = ["ExternalBuffer", "import_dma_buf", "import_nt_handle", "nt_handle_pr
 class ExternalBuffer(MemStorage):
     """The owner of an imported buffer: acquired now, released before it is given back.
 
-    Its flush() lets the other side see what was written: it is released and acquired again.
+    Its flush() makes writes visible to the other side: the buffer is released and acquired again.
     """
 
     __slots__ = ()
@@ -75,9 +75,9 @@ def import_dma_buf(
     One that does gets a duplicate; see `_takes_descriptors`.
 
     Args:
-        fd: stays the caller's, and open as long as `keep` lives.
-        nbytes: its size.
-        keep: what owns the descriptor.
+        fd: the descriptor, which stays the caller's, and open as long as `keep` lives.
+        nbytes: the size of the DMA-BUF.
+        keep: the owner of the descriptor.
 
     Raises:
         MissingDependencyError: the device imports no DMA-BUFs.
@@ -103,7 +103,7 @@ def import_nt_handle(
     """A tensor over memory that Direct3D 12, Vulkan or CUDA exported as an NT handle. Windows only.
 
     Args:
-        context: where it is imported; its device needs cl_khr_external_memory_win32.
+        context: the context to import it into; its device needs cl_khr_external_memory_win32.
         handle: the HANDLE, which stays the caller's: close it when the tensor is gone.
         shape, dtype: its layout, dense.
 
@@ -174,7 +174,7 @@ _trying = KeyLocks()
 def _takes_descriptors(context: OpenCLContext, fd: int, make: Any) -> bool:
     """True if this driver closes the descriptors that it imports.
 
-    Tried once for each driver, with a duplicate: is it still open after the import was undone?
+    Tried once for each driver, by checking if a duplicate is open after the import was undone.
     """
     platform = platform_of(context.native_device)
     if platform in _taking:
@@ -202,7 +202,7 @@ _RELEASE = "clEnqueueReleaseExternalMemObjectsKHR"
 
 
 def _hand(platform: int, queue: WorkQueue, handle: int, name: str, noted: c_void_p) -> None:
-    """Acquire or release, by the name of the function; the cell says whether it is acquired."""
+    """Acquire or release, by the name of the function; the cell records if it is acquired."""
     function = extension_function(platform, name)
     if function is None:
         raise MissingDependencyError("opencl", name, "update the driver")

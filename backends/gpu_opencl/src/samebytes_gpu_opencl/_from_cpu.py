@@ -28,9 +28,9 @@ _NO_ROWS = "its elements are neither dense nor in padded rows: no single command
 class CpuToOpenCL(MemoryMapper):
     """A buffer over the array's own pages, on devices that share the host's memory.
 
-    The memory is the device's while it is mapped. What the device wrote is the host's after
-    flush(), and when the last mapping of the memory is gone; the host should write to it when
-    nothing that is enqueued uses it.
+    The memory belongs to the device while it is mapped. The host sees the device's writes after
+    flush(), and when the last mapping of the memory is gone; the host should only write to it when
+    no enqueued work uses it.
     """
 
     __slots__ = ()
@@ -40,7 +40,7 @@ class CpuToOpenCL(MemoryMapper):
         assert isinstance(target, OpenCLContext)
         device = target.native_device
         if not device.host_unified_memory:
-            # Said before anything is mapped: a route that leads here may begin with a copy.
+            # Refused before anything is mapped: a route that leads here may begin with a copy.
             reason = (
                 f"{device.name.strip()} has memory of its own (CL_DEVICE_HOST_UNIFIED_MEMORY is "
                 "false), so it uses a copy"

@@ -61,7 +61,7 @@ class FrameHandleToOpenCL(MemoryMapper):
 
 
 def _finished(mapper: MemoryMapper, item: Tensor | Frame) -> OpenCLContext:
-    """The target, which has the source's cl_context; what was enqueued on both queues is done."""
+    """The target, which has the source's cl_context, after a wait for the work on both queues."""
     context = mapper.target
     assert isinstance(context, OpenCLContext)
     ours, theirs = context.handle("cl_context"), mapper.source.handle("cl_context")

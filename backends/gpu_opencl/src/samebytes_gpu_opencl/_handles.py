@@ -3,9 +3,10 @@
 
 By the rules of cl_khr_icd every OpenCL object begins with the address of its driver's table of
 functions, which the loader follows at each call. A released object has something else there as
-soon as its memory was used for anything. So the first word of a handle is read without following
-it, and compared with that of an object known to live. That finds most released handles and all
-that never were any; it cannot find one whose memory holds a new object of the same driver.
+soon as its memory is used for anything. So the first word of a handle is read without following
+it, and compared with that of an object known to live. That finds most released handles, and all
+numbers that never were handles; it cannot find a handle whose memory holds a new object of the same
+driver.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ def _first_word(handle: int) -> bytes | None:
 
 
 def check_handle(handle: int, what: str, drivers: Sequence[tuple[int, int]]) -> None:
-    """See that a handle can be an object of one of these drivers.
+    """Check that a handle can be an object of one of these drivers.
 
     Args:
         handle: any number.
-        what: for the error: "cl_mem", "cl_context".
-        drivers: of each driver, two objects of different types that surely live.
+        what: the name for it in the error: "cl_mem", "cl_context".
+        drivers: for each driver, two objects of different types that surely live.
 
     Raises:
         LayoutError: it is not an OpenCL object, or was released.
@@ -89,7 +90,7 @@ def mem_info(handle: int, key: int, type_: Any = c_size_t) -> int:
 
 
 def check_mem(handle: int, context: pyopencl.Context, device: pyopencl.Device) -> int:
-    """See that a handle is a living cl_mem of that cl_context; returns its cl_mem_object_type.
+    """Check that a handle is a living cl_mem of that cl_context; return its cl_mem_object_type.
 
     Raises:
         LayoutError: it is not a valid cl_mem.
@@ -128,7 +129,7 @@ def _release(cell: c_void_p, _: pyopencl.Context) -> None:
 
 
 class MemReference(Storage):
-    """Owns a reference to a cl_mem of somebody else's, which lies in what it keeps."""
+    """Owns a reference to a cl_mem of another owner, and keeps the memory that it lies in."""
 
     __slots__ = ()
 

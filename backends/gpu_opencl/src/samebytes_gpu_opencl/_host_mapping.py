@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mappings of OpenCL memory to the CPU, which end with an unmap.
 
-OpenCL's rules (specification, "Mapping Buffer Objects" and "Accessing mapped regions"): what was
-written is seen by the device after the unmapping; a region that is mapped for writing must not be
-mapped again; a mapping of a CL_MEM_USE_HOST_PTR buffer is always at the same address, any other
-may be at a new address each time.
+OpenCL's rules (specification, "Mapping Buffer Objects" and "Accessing mapped regions"): the device
+sees writes after the unmapping; a region that is mapped for writing must not be mapped again; a
+mapping of a CL_MEM_USE_HOST_PTR buffer is always at the same address, any other may be at a new
+address each time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class HostMapping(Storage):
     """The owner of one mapping.
 
     Attributes:
-        layout: where the elements lie in it.
+        layout: the layout of the elements in it.
     """
 
     __slots__ = ("layout",)
@@ -83,7 +83,7 @@ def map_buffer(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapp
 
 
 def map_image(item: OpenCLTensor, access: Access, queue: WorkQueue) -> HostMapping:
-    """The pixels of an image tensor; the driver says how far its rows are apart.
+    """The pixels of an image tensor; the driver reports the distance between its rows.
 
     Raises:
         NativeError: the driver refuses.

@@ -39,7 +39,7 @@ class HostBuffer(MemStorage):
     """The owner of a buffer over host memory, which it keeps alive.
 
     Attributes:
-        queues: what its mappings work on, by handle: all are waited for at the end.
+        queues: the queues of its mappings, by handle: all are waited for at the end.
     """
 
     __slots__ = ("queues",)
@@ -55,9 +55,9 @@ _buffers: ImportCache[HostBuffer] = ImportCache()
 def host_buffer(
     context: OpenCLContext, item: Tensor, nbytes: int, queue: WorkQueue
 ) -> tuple[HostBuffer, int]:
-    """The buffer over the memory in which a CPU tensor lies, and where in it the tensor begins.
+    """The buffer over the memory in which a CPU tensor lies, and the tensor's offset in it.
 
-    Memory that samebytes allocated is taken as a whole; of other memory, the tensor's bytes.
+    Memory that samebytes allocated is used as a whole; of other memory, only the tensor's bytes.
 
     Raises:
         Refused: the device would work on a copy.
@@ -94,7 +94,7 @@ def _make(context: OpenCLContext, start: int, size: int, item: Tensor) -> HostBu
 
 
 def show_host(queue: WorkQueue, handle: int, size: int) -> None:
-    """Let the host see what the device wrote, as it does while a buffer is mapped."""
+    """Make the device's writes visible to the host, as they are while a buffer is mapped."""
     flags, pointer = int(map_flags.READ), c_void_p()
     try:
         making("clEnqueueMapBuffer", queue.handle, handle, 0, flags, 0, size, *_NO_EVENTS)(pointer)
@@ -105,7 +105,7 @@ def show_host(queue: WorkQueue, handle: int, size: int) -> None:
 
 
 def _give_back(queues: dict[int, WorkQueue], handle: int, written: int, release: Any) -> None:
-    """The host has its memory again. Nothing enqueued may use it after this, so this waits."""
+    """Give the host its memory back, after a wait, since no enqueued work may use it then."""
     try:
         for queue in queues.values():
             queue.finish()

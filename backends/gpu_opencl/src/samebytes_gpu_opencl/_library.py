@@ -81,7 +81,7 @@ def call(name: str, *arguments: Any) -> None:
 
 @lru_cache(maxsize=64)
 def extension_function(platform: int, name: str) -> Any:
-    """A function of an extension, for the objects of one platform; None if it has not got it.
+    """A function of an extension, for the objects of one platform; None if that lacks it.
 
     Args:
         platform: the cl_platform_id.
@@ -103,13 +103,13 @@ def extension_function(platform: int, name: str) -> Any:
 def making(name: str, *arguments: Any, function: Any = None) -> Callable[[c_void_p], None]:
     """Return a callable that stores in a cell the handle or pointer that a function returns.
 
-    It raises NativeError if the error code, the function's last argument, is not CL_SUCCESS.
-    Whoever releases what the cell holds exists before.
+    It raises NativeError if the error code, the function's last argument, is not CL_SUCCESS. The
+    owner that releases the contents of the cell exists before the call.
 
     Args:
-        name: of the function, for the error.
-        arguments: without the error code.
-        function: of an extension; by default the one of that name.
+        name: the name of the function, for the error.
+        arguments: its arguments, without the error code.
+        function: a function of an extension; by default the one of that name.
     """
 
     def fill(cell: c_void_p) -> None:
@@ -124,15 +124,15 @@ def making(name: str, *arguments: Any, function: Any = None) -> Callable[[c_void
 def call_noting(
     cell: c_void_p, value: int | None, name: str, *arguments: Any, function: Any = None
 ) -> None:
-    """Call a function as `call()` does, and store in a cell what its owner will give back.
+    """Call a function as `call()` does, and store in a cell the value that its owner gives back.
 
     Args:
         cell: gets the value, if the function succeeds.
         value: a handle or pointer that the function takes; None if there is nothing to give back
             any more.
-        name: of the function.
-        arguments: of the function.
-        function: of an extension; by default the one of that name.
+        name: the name of the function.
+        arguments: its arguments.
+        function: a function of an extension; by default the one of that name.
 
     Raises:
         NativeError: it does not return CL_SUCCESS.
@@ -145,7 +145,7 @@ def call_noting(
 
 
 def give_back(cell: c_void_p, name: str, *arguments: Any) -> None:
-    """Empty a cell, and call the function that ends what it held.
+    """Empty a cell, and call the function that releases its contents.
 
     Raises:
         NativeError: it does not return CL_SUCCESS.

@@ -18,8 +18,9 @@ __all__ = ["layout_of", "pinned_buffer", "pinned_image", "pinned_svm"]
 def pinned_buffer(handle: int, storage: Storage, layout: TensorInfo | None) -> pyopencl.Buffer:
     """A pyopencl.Buffer with its own reference, which also keeps `storage`.
 
-    The reference keeps the cl_mem, but not what a cl_mem lies in: an array, an import. A buffer
-    does not know its layout either, so that is noted on it, and found when it is wrapped again.
+    The reference keeps the cl_mem, but not the memory that it lies in: an array, an import. A
+    buffer does not know its layout either, so that is noted on it, and found when it is wrapped
+    again.
     """
     try:
         native = pyopencl.Buffer.from_int_ptr(handle, retain=True)
@@ -41,7 +42,7 @@ def pinned_svm(storage: Storage, layout: TensorInfo | None) -> Any:
     """Coarse-grained SVM as a kernel's argument: a pyopencl.SVM over an array that it keeps.
 
     Args:
-        storage: its address and size are those of the SVM.
+        storage: the storage, with the address and size of the SVM.
     """
     return _pin(pyopencl.SVM(np.asarray(storage)), storage, layout)
 

@@ -35,7 +35,7 @@ def alignment_of(context: OnDevice) -> int:
 
 
 def check_extent(info: TensorInfo, room: int, what: str) -> int:
-    """See that a layout lies within so many bytes; returns how many it needs.
+    """Check that a layout lies within so many bytes; return the number that it needs.
 
     Raises:
         LayoutError: it does not.
@@ -118,9 +118,9 @@ def sub_buffer(
     """A sub-buffer, owned by the storage.
 
     Args:
-        buffer: a cl_mem; of a sub-buffer its own buffer is taken, since OpenCL has one level.
+        buffer: a cl_mem; for a sub-buffer its own buffer is used, since OpenCL has one level.
         offset: in bytes.
-        keep: what the buffer lies in.
+        keep: the owner of the memory that the buffer lies in.
 
     Raises:
         LayoutError: the offset is not a multiple of the device's alignment.

@@ -25,7 +25,7 @@ class WorkQueue:
         native: the pyopencl.CommandQueue, kept alive.
         context: its pyopencl.Context, kept alive.
         handle: its cl_command_queue.
-        ordered: the caller passed it to map(queue=): nothing waits.
+        ordered: True if the caller passed it to map(queue=), so that nothing waits.
     """
 
     __slots__ = ("context", "handle", "native", "ordered")
@@ -38,7 +38,7 @@ class WorkQueue:
         self.ordered = ordered
 
     def finish(self) -> None:
-        """Return when all that was enqueued is done.
+        """Wait until all enqueued work is done.
 
         Never left out for a blocking call: there is a driver whose blocking writes return before
         they are complete.
@@ -54,7 +54,7 @@ def working_queue(context: OnDevice) -> WorkQueue:
     """The queue that the caller of map() passed, else the context's.
 
     Raises:
-        UnsupportedObjectError: what was passed is not a pyopencl.CommandQueue.
+        UnsupportedObjectError: the object passed is not a pyopencl.CommandQueue.
         DeviceMismatchError: it is a queue of another cl_context.
     """
     queue = ordering_queue()
@@ -65,7 +65,7 @@ def working_queue(context: OnDevice) -> WorkQueue:
 
 
 def check_queue(queue: Any, context: OnDevice) -> None:
-    """See that it is a queue of this cl_context."""
+    """Check that it is a queue of this cl_context."""
     if not isinstance(queue, pyopencl.CommandQueue):
         raise UnsupportedObjectError(
             "a queue for OpenCL memory must be a pyopencl.CommandQueue, not a "

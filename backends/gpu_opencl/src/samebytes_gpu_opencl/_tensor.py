@@ -47,7 +47,7 @@ class OpenCLTensor(Tensor):
     def wrap(cls, native: Any) -> Self:
         """A tensor over the user's pyopencl.Buffer, Image or Array, or over a USMAllocation.
 
-        A buffer says nothing of shape or dtype: it becomes one axis of bytes. Use
+        A buffer has no shape or dtype: it becomes one axis of bytes. Use
         `samebytes_gpu_opencl.tensor` to give it a layout. An Array has its own, and the tensor's
         `native` is the buffer, sub-buffer or SVM that it lies in.
 
@@ -103,7 +103,7 @@ class OpenCLTensor(Tensor):
         Args:
             offset: bytes from this tensor's first element. In a buffer it must be a multiple of
                 the device's CL_DEVICE_MEM_BASE_ADDR_ALIGN.
-            shape: elements along each axis; by default one axis of all that follow.
+            shape: elements along each axis; by default one axis of all remaining elements.
             dtype: the element type; by default this tensor's.
             strides: in bytes; by default dense.
 

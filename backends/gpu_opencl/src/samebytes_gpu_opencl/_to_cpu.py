@@ -26,7 +26,7 @@ _MAPS = {"buffer": map_buffer, "image": map_image, "svm": map_svm}
 class OpenCLToCpu(MemoryMapper):
     """Buffers, images and SVM, which the driver makes host-visible until the mapping is released.
 
-    "w" promises that every byte will be written, so old ones need not be brought. Several
+    "w" promises that every byte will be written, so the old ones need not be fetched. Several
     mappings of the same bytes for writing are one mapping.
     """
 

@@ -42,15 +42,15 @@ _ALLOCATORS = {
 class USMAllocation:
     """A piece of unified shared memory: a pointer, its size, and its kind.
 
-    Those that samebytes hands out keep their memory; it is freed, once, when the last holder is
-    gone. One over a pointer of yours frees nothing: keep your memory as long as this.
+    Allocations that samebytes hands out keep their memory; it is freed, once, when the last holder
+    is gone. One over a pointer of yours frees nothing: keep your memory as long as this object.
 
     Attributes:
         pointer: address of the first byte. The CPU may follow it for host and shared USM only.
         nbytes: how many bytes from there belong to this object.
         kind: "usm_host", "usm_device" or "usm_shared".
         context: the OpenCLContext; USM is valid in its cl_context only.
-        pin: what keeps the memory; None where the memory is yours.
+        pin: the owner of the memory; None if the memory is yours.
         layout: the layout of the tensor it was made for, if that is known.
     """
 
@@ -78,8 +78,8 @@ class USMAllocation:
         Keep this object until the kernel has run: a kernel holds none of its arguments.
 
         Args:
-            kernel: of the same cl_context.
-            index: of the argument, from 0.
+            kernel: a kernel of the same cl_context.
+            index: the index of the argument, from 0.
 
         Raises:
             NativeError: the kernel has no such argument.
@@ -89,7 +89,7 @@ class USMAllocation:
 
     @property
     def host_visible(self) -> bool:
-        """True if the CPU can read it where it lies."""
+        """True if the CPU can read it in place."""
         return self.kind != "usm_device"
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ def usm_function(context: OnDevice, name: str) -> Any:
 
 
 def allocate_usm(context: OnDevice, kind: str, nbytes: int) -> USMStorage:
-    """New USM, freed by the storage once nothing enqueued uses it."""
+    """New USM, freed by the storage once no enqueued work uses it."""
     name = _ALLOCATORS[kind]
     make = usm_function(context, name)
     native, error, size = context.native, c_int32(), max(nbytes, 1)
@@ -140,7 +140,7 @@ class USMStorage(Storage):
     """The owner of an allocation.
 
     Attributes:
-        pointer: its address; `address` is 0 where the CPU cannot follow it.
+        pointer: its address; `address` is 0 if the CPU cannot follow it.
     """
 
     __slots__ = ("pointer",)

@@ -47,18 +47,18 @@ def tensor(
         shape: elements along each axis; None for all bytes on one axis. An image and an Array know
             their own.
         dtype: the element type.
-        offset: byte at which the tensor begins. In a buffer that makes a sub-buffer, and must be
-            a multiple of the device's alignment.
+        offset: byte at which the tensor begins. In a buffer, an offset makes a sub-buffer, and must
+            be a multiple of the device's alignment.
         strides: in bytes; by default dense.
-        context: where the memory belongs. By default the living context of its cl_context; a
-            pointer and SVM do not carry one.
-        readonly: the tensor may not be written through.
+        context: the context that the memory belongs to. By default the living context of its
+            cl_context; a pointer and SVM do not carry one.
+        readonly: True to forbid writing through the tensor.
 
     Raises:
         LayoutError: the tensor is larger than the memory, or misaligned; or the object was
             released.
         DeviceMismatchError: the memory belongs to another cl_context.
-        UnsupportedObjectError: nothing of the above, or a pointer or SVM without its context.
+        UnsupportedObjectError: it is none of these, or a pointer or SVM without its context.
     """
     if is_array(native):
         if shape is not None or strides is not None or offset:
@@ -119,7 +119,7 @@ def frame(
     Args:
         natives: pyopencl.Buffer (dense planes), pyopencl.Image, pyopencl.array.Array,
             USMAllocation or cl_mem, as for `tensor`.
-        format, width, height: of the picture that they hold, in pixels.
+        format, width, height: those of the picture that they hold, in pixels.
         context, readonly: as for `tensor`.
 
     Raises:
@@ -167,15 +167,15 @@ def usm_tensor(
 ) -> OpenCLTensor:
     """A tensor over a USM pointer of yours, which may point into an allocation.
 
-    Its kind, its context and the room behind it are asked of the driver. The memory stays yours:
-    free it when the tensor and all that was mapped from it are gone.
+    The driver is asked about its kind, its context and the room behind it. The memory stays yours:
+    free it when the tensor and everything mapped from it are gone.
 
     Args:
         pointer: an address in USM of the context: an int, a `ctypes.c_void_p` or a PyCapsule.
         shape, dtype, strides: the layout.
         context: the OpenCLContext in which it was allocated.
         keep: an object to hold as long as the memory is used, for instance its owner.
-        readonly: the tensor may not be written through.
+        readonly: True to forbid writing through the tensor.
 
     Raises:
         LayoutError: the allocation ends before the tensor does.

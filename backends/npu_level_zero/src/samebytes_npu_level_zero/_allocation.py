@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One piece of USM: where it is, how it is given back, and its descriptor once it is exported."""
+"""One piece of USM: its place, its release, and its descriptor once it is exported."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class _Use:
 
 
 class Allocation:
-    """One piece of USM. It does not own itself: the Storage does that `storage()` makes.
+    """One piece of USM. It does not own itself: the Storage that `storage()` makes does.
 
     Attributes:
-        context: what it was made in.
-        nbytes: its size; where a pointer was wrapped, as far as the user's word goes.
+        context: the context that it was made in.
+        nbytes: its size; for a wrapped pointer, as far as the user's layout reaches.
         kind: host, shared or device memory.
-        owned: it is freed with its storage; else it is somebody else's.
-        unexportable: why the driver exports no descriptor of it; "" until it has said that, and of
-            memory that may have one.
+        owned: True if it is freed with its storage; else it has another owner.
+        unexportable: the reason why the driver exports no descriptor for it; "" until it has
+            refused, and always for memory that can have one.
     """
 
     __slots__ = (
@@ -79,11 +79,11 @@ class Allocation:
 
     @property
     def host_visible(self) -> bool:
-        """True if the CPU can read it where it lies."""
+        """True if the CPU can read it in place."""
         return self.kind in (MemoryType.HOST, MemoryType.SHARED)
 
     def storage(self, keep: object = None) -> Storage:
-        """The owner of the memory. Call it once. `keep` is what the memory lies in."""
+        """The owner of the memory. Call it once. `keep` owns the memory that it lies in."""
         # The release alone holds the use. Where a signal handler's exception keeps it from running,
         # the end of the use frees the memory: a driver imports no page a second time until then.
         use = _Use()
@@ -161,10 +161,10 @@ def new_memory(
 
     Args:
         context, nbytes, kind, alignment, extension: as for `allocate`.
-        keep: what the memory lies in.
+        keep: the owner of the memory that it lies in.
 
     Raises:
-        LayoutError: the size or alignment cannot be.
+        LayoutError: the size or alignment is not possible.
         LevelZeroError: the driver refuses.
     """
     allocation = Allocation(context, 0, nbytes, kind, made_to_export=extension is not None)

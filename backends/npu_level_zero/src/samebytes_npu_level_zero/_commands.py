@@ -35,8 +35,8 @@ def copy(target: Tensor, source: Tensor) -> None:
     CPU and copy between the two.
 
     Args:
-        target: written as a whole.
-        source: of the same number of bytes.
+        target: the tensor that is overwritten.
+        source: a tensor with the same number of bytes.
 
     Raises:
         UnsupportedObjectError: one of them is not a Level Zero tensor.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LevelZeroContext: where USM is allocated, wrapped and imported."""
+"""LevelZeroContext: the context in which USM is allocated, wrapped and imported."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         """The context over a ze_context_handle_t that the application made, and destroys.
 
         Args:
-            ze_context: of a driver that the loader of this process opened. That cannot be checked.
-                It and the others are ints, `ctypes.c_void_p` or PyCapsules.
+            ze_context: a context of a driver that the loader of this process opened, which cannot
+                be checked. This and the other handles are ints, `ctypes.c_void_p` or PyCapsules.
             ze_device: one of its devices, or a sub-device.
             ze_driver: if given, the device must be of this driver.
-            keep: held as long as memory of this context is in use, for instance the object that
-                destroys the native context. If it holds such memory itself, close that: the
-                garbage collector cannot, since it must not destroy a context before its memory.
+            keep: an object to hold as long as memory of this context is in use, for instance the
+                one that destroys the native context. If it holds such memory itself, close that:
+                the garbage collector cannot, since it must not destroy a context before its memory.
 
         Raises:
             LayoutError: a handle is null.
@@ -145,12 +145,12 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
         Args:
             shape: elements along each axis.
-            dtype: of the elements.
+            dtype: the element type.
             kind: "host" (the CPU's memory, which the device reads), "shared" (both read it; the
                 driver may move it) or "device" (only the device reads it).
-            exportable: it can be handed on as a DMA-BUF, and so to other frameworks, devices and
-                processes. It must be said here: drivers export nothing else.
-            alignment: of the first byte, a power of two; 0 for the driver's choice.
+            exportable: True to make memory that can be shared as a DMA-BUF, and so with other
+                frameworks, devices and processes. Drivers export no other memory.
+            alignment: the alignment of the first byte, a power of two; 0 for the driver's choice.
 
         The size in memory is rounded up to whole pages, as importers want it.
 
@@ -177,7 +177,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
 
         Args:
             kind: "host", "shared" or "device".
-            exportable: whether `export_fd()` can share it.
+            exportable: True if `export_fd()` is to be able to share it.
             says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
 
         Raises:
@@ -209,17 +209,18 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         strides: Sequence[int] | None = None,
         keep: object = None,
     ) -> LevelZeroTensor:
-        """A tensor over USM of the application, who frees it after the last use.
+        """A tensor over USM of the application, which frees it after the last use.
 
         Args:
-            pointer: into memory that was allocated in this context: an int, a `ctypes.c_void_p` or
-                a PyCapsule.
+            pointer: a pointer into memory that was allocated in this context: an int, a
+                `ctypes.c_void_p` or a PyCapsule.
             shape, dtype, strides: the layout; strides in bytes, dense by default.
             offset: from `pointer` to the first element, in bytes.
-            keep: held as long as the memory is in use, for instance the object that frees it.
+            keep: an object to hold as long as the memory is in use, for instance the one that frees
+                it.
 
         The driver is asked about the first and the last byte. It does not report the size of an
-        allocation, so that is as far as it is checked.
+        allocation, so nothing else is checked.
 
         Raises:
             LayoutError: the pointer is not USM of this context, was freed, or the memory ends
@@ -247,13 +248,13 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         """A tensor over the memory of a DMA-BUF, as host USM.
 
         Args:
-            fd: of the DMA-BUF, whoever made it (Vulkan, V4L2, DRM ...). It stays the caller's,
-                and may be closed at once: the import holds the memory.
+            fd: the descriptor of a DMA-BUF of any exporter (Vulkan, V4L2, DRM ...). It stays the
+                caller's, and may be closed at once: the import holds the memory.
             shape, dtype, strides: the layout; strides in bytes, dense by default.
             offset: from the start of the memory to the first element, in bytes.
 
         Raises:
-            LayoutError: not an open descriptor, none that has a size, or too small.
+            LayoutError: the descriptor is not open, has no size, or is too small.
             LevelZeroError: the driver does not take it.
         """
         self.check_open()
@@ -279,7 +280,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         """A tensor over the memory of an NT handle, as device USM. On Windows only.
 
         Args:
-            handle: of the memory. It stays the caller's.
+            handle: the handle of the memory, which stays the caller's.
             nbytes: the memory's size in bytes, which Windows does not report.
             shape, dtype, offset, strides: as for `import_fd`.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The devices of all drivers: their names here, and what is known of each."""
+"""The devices of all drivers: their names here, and their properties."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DeviceEntry:
     """One device of one driver.
 
     Attributes:
-        name: what it is called here: its kind, "NPU", where there is one of them, else "NPU.1".
+        name: its name here: its kind, "NPU", if there is one of them, else "NPU.1".
         driver, handle: ze_driver_handle_t and ze_device_handle_t.
         device: kind, name, UUID and PCI address.
         max_allocation: the largest size of one allocation, in bytes.
@@ -71,7 +71,7 @@ def choose(found: list[DeviceEntry], name: str | None) -> DeviceEntry:
 
     Raises:
         MissingDependencyError: there is no device at all.
-        UnknownNameError: there is none of that name; the message says why, as far as it shows.
+        UnknownNameError: there is none of that name; the message gives the reason, if it is known.
         AmbiguousTargetError: several devices answer to the name.
     """
     if not found:

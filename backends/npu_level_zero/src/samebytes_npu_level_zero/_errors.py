@@ -49,6 +49,6 @@ class LevelZeroError(NativeError):
 class NotExportableError(LevelZeroError):
     """The driver exports no handle for this memory.
 
-    Intel's NPU driver exports what was allocated for it, or imported. So it is with memory that
-    OpenVINO's NPU plugin allocated for itself: it cannot be exported.
+    Intel's NPU driver exports memory that was allocated for export, or imported. Memory that
+    OpenVINO's NPU plugin allocated for itself cannot be exported.
     """

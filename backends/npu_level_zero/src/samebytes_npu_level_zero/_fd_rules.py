@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find out by trial, once for each driver, who closes the file descriptors of imports and exports.
 
-Neither the Level Zero specification nor its headers say. Intel's NPU driver makes a descriptor
-for each export, which is the caller's, and leaves those it imports alone. A descriptor closed
-twice may by then be another file's, so nothing is taken for granted.
+Neither the Level Zero specification nor its headers define it. Intel's NPU driver makes a
+descriptor for each export, which is the caller's, and does not touch those that it imports. The
+number of a descriptor that is closed twice may by then be another file's, so nothing is assumed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FdRules:
     Attributes:
         export_is_ours: each export gives a new descriptor, which the caller closes. Else it is
             the driver's, and must be duplicated.
-        import_takes: the driver closes a descriptor that it imported.
+        import_takes: True if the driver closes a descriptor that it imported.
     """
 
     export_is_ours: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imported memory of a context, so that memory that comes again is not imported again."""
+"""The imports of a context, so that memory that comes again is not imported again."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _PAUSE = 0.001
 
 
 class Imported:
-    """Memory of somebody else that was made known to a context, until the last holder is gone.
+    """Memory of another owner, imported into a context until the last holder is gone.
 
     Attributes:
-        allocation: where it is.
-        storage: its owner.
+        allocation: the memory.
+        storage: the owner of the import.
     """
 
     __slots__ = ("__weakref__", "allocation", "storage")
@@ -50,7 +50,7 @@ class Imports:
         self._cache: ImportCache[Imported] = ImportCache()
 
     def note(self, storage: Storage, allocation: Allocation) -> Storage:
-        """Remember what memory of the context a storage owns; returns the storage."""
+        """Remember the memory of the context that a storage owns; return the storage."""
         with self._lock:
             self._known[storage] = allocation
         return storage
@@ -58,8 +58,8 @@ class Imports:
     def mapping(self, imported: Imported) -> Storage:
         """An owner for one mapping of an import.
 
-        One of its own, since an import may outlive its mappings, and must not hold the source that
-        each of them holds.
+        Each mapping has an owner of its own, since an import may outlive its mappings, and must not
+        hold the source that each of them holds.
         """
         address, nbytes = imported.storage.address, imported.storage.nbytes
         storage = Storage(address=address, nbytes=nbytes, holds=imported)
@@ -74,7 +74,7 @@ class Imports:
         """The import of a DMA-BUF whose descriptor `source` owns: of the whole, and only once.
 
         Raises:
-            LayoutError: the descriptor is of nothing that has a size.
+            LayoutError: the memory behind the descriptor has no size.
             LevelZeroError: the driver does not take it.
         """
 
@@ -112,7 +112,7 @@ class Imports:
         return self._cache.pages(address, nbytes, make, taken=taken)
 
     def clear(self) -> None:
-        """Forget all. What mappings still use lives on."""
+        """Forget all imports. Those that mappings still use live on."""
         with self._lock:
             self._known.clear()
         self._cache.clear()
@@ -123,7 +123,7 @@ def _import_released(
 ) -> tuple[Allocation, Storage]:
     """Import pages, of which another thread may be releasing an import.
 
-    That leaves the cache before the driver has forgotten it, and a driver takes no page twice.
+    The old import leaves the cache before the driver forgets it, and a driver takes no page twice.
     """
     for _ in range(_TRIES):
         try:

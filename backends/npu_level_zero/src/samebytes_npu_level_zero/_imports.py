@@ -27,9 +27,9 @@ def import_fd(context: NativeContext, fd: Fd, nbytes: int) -> tuple[Allocation, 
     """The memory of a DMA-BUF as host USM, and its owner. The descriptor stays the caller's.
 
     Args:
-        context: where to use it.
-        fd: of the memory.
-        nbytes: the size of the whole of it.
+        context: the context in which to use it.
+        fd: the descriptor of the memory.
+        nbytes: the size of the whole memory.
 
     Raises:
         LevelZeroError: the driver refuses.
@@ -49,7 +49,7 @@ def import_nt_handle(
 
     The handle stays the caller's.
 
-    Host USM cannot be made of it: OpenVINO's NPU plugin imports it so as well.
+    It cannot become host USM: OpenVINO's NPU plugin imports it as device USM as well.
 
     Raises:
         UnsupportedObjectError: this is not Windows.
@@ -82,9 +82,9 @@ def import_pages(
     """Whole pages of the application's memory as host USM, and its owner.
 
     Args:
-        context: where to use them.
-        address, nbytes: of the pages.
-        keep: owns the pages, which must outlive their import.
+        context: the context in which to use them.
+        address, nbytes: those of the pages.
+        keep: the owner of the pages, which must outlive their import.
 
     Raises:
         LayoutError: address or size is not a multiple of the page size.

@@ -33,7 +33,7 @@ class Library:
     """The functions of a loader, which raise where Level Zero returns an error."""
 
     def __init__(self, functions: Any) -> None:
-        """Take an opened library, or what stands in for one: an object with the functions.
+        """Take an opened library, or an object with the functions that stands in for one.
 
         Raises:
             MissingDependencyError: it lacks a function that every loader has.
@@ -59,14 +59,14 @@ class Library:
             raise LevelZeroError(name, code)
 
     def fill(self, cell: c_void_p, name: str, *arguments: Any) -> None:
-        """Call a function that makes something, for an owner that is there before.
+        """Call a function that makes an object, for an owner that exists before.
 
-        So no exception of a signal handler loses what was made: the driver itself stores it.
+        So no exception of a signal handler can lose the object: the driver itself stores it.
 
         Args:
             cell: gets the handle or pointer; empty if the function fails.
-            name: of the function.
-            arguments: without the last one, which is the cell's address.
+            name: the name of the function.
+            arguments: its arguments without the last one, which is the cell's address.
 
         Raises:
             LevelZeroError: it did not return ZE_RESULT_SUCCESS.
@@ -78,7 +78,7 @@ class Library:
             raise
 
     def give_back(self, cell: c_void_p, name: str, *arguments: Any) -> None:
-        """Empty a cell, and call the function that ends what it held.
+        """Empty a cell, and call the function that releases its contents.
 
         Raises:
             LevelZeroError: it did not return ZE_RESULT_SUCCESS.
@@ -145,8 +145,8 @@ _opened: list[Library] = []
 def load() -> Library:
     """The loader, opened and initialised once for the process.
 
-    A failure is not remembered: a driver that was installed since is found. The library is kept,
-    since each one that is opened has types of its own, which only Python's collector frees.
+    A failure is not remembered: a driver that is installed later is found. The library is kept,
+    since each library that is opened has types of its own, which only Python's collector frees.
 
     Raises:
         MissingDependencyError: there is no loader, no driver, or no permission to use the device.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ze_context_handle_t and what it was made with; destroyed after the last memory made in it."""
+"""A ze_context_handle_t with its device; destroyed after the last memory made in it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class NativeContext:
     """A Level Zero context on one device. All memory made in it holds it.
 
     Attributes:
-        library: through which it is used.
+        library: the library through which it is used.
         entry: the device, and its driver.
         handle: the ze_context_handle_t.
     """
@@ -34,7 +34,7 @@ class NativeContext:
 
     @classmethod
     def create(cls, library: Library, entry: DeviceEntry) -> NativeContext:
-        """A new context, destroyed with the last that holds this object.
+        """A new context, destroyed with the last holder of this object.
 
         Raises:
             LevelZeroError: the driver refuses.
@@ -49,7 +49,7 @@ class NativeContext:
     def borrow(
         cls, library: Library, entry: DeviceEntry, handle: int, keep: object
     ) -> NativeContext:
-        """A context of somebody else, who destroys it; `keep` is held as long as it is used."""
+        """A context of another owner, which destroys it; `keep` is held as long as it is used."""
         return cls(library, entry, handle, Storage(keep=keep))
 
 

@@ -19,7 +19,7 @@ __all__ = ["USMPointer", "check_fits", "whole"]
 
 
 class USMPointer:
-    """An array in unified shared memory: where it starts, its layout, and what keeps it.
+    """An array in unified shared memory: its address, its layout, and the owner that keeps it.
 
     Level Zero's own pointers are plain numbers. They become one of these by
     `LevelZeroContext.wrap_pointer`, `import_fd` or `allocate`.
@@ -30,8 +30,8 @@ class USMPointer:
         address: of the first element, as Level Zero and OpenVINO take it.
         info: dtype, shape and strides in bytes.
         pin: the owner of the memory. Holding the pointer holds the memory.
-        readonly: it may not be written through. Level Zero has no read-only memory: this flag is
-            all there is.
+        readonly: True if it may not be written through. Level Zero has no read-only memory: nothing
+            but this flag forbids it.
     """
 
     __slots__ = ("__weakref__", "address", "allocation", "context", "info", "pin", "readonly")

@@ -25,8 +25,8 @@ class LevelZeroTensor(Tensor):
     """An array in host, shared or device USM. `native` is a USMPointer.
 
     Handles: "usm_ptr", "ze_usm_type", "offset" (from the start of the allocation); "data" of host
-    and shared memory; "dma_fd" and "drm_modifier" of what the driver exports. The descriptor is
-    exported once for each allocation, whose it stays: duplicate it.
+    and shared memory; "dma_fd" and "drm_modifier" of memory that the driver exports. The descriptor
+    is exported once for each allocation, and stays the allocation's: duplicate it.
     """
 
     __slots__ = ()
@@ -59,7 +59,7 @@ class LevelZeroTensor(Tensor):
     def export_fd(self) -> Fd:
         """The allocation as a DMA-BUF descriptor, which is the caller's to close.
 
-        It is of the whole allocation: this tensor's first element is at `handle("offset")`. The
+        It covers the whole allocation: this tensor's first element is at `handle("offset")`. The
         memory lives as long as the descriptor, or any duplicate of it in any process.
 
         Raises:

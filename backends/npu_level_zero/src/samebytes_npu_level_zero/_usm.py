@@ -94,15 +94,15 @@ def allocate(
 
     Args:
         cell: gets its address; an existing owner frees it.
-        context: what to make it in.
-        nbytes: at least one.
+        context: the context to make it in.
+        nbytes: the size in bytes, at least one.
         kind: host, shared or device.
         alignment: in bytes, a power of two; 0 for the driver's choice.
         extension: an export or import descriptor to chain. One only: Intel's NPU driver looks at
             the first of a chain, and no further.
 
     Raises:
-        LayoutError: the size or alignment cannot be.
+        LayoutError: the size or alignment is not possible.
         LevelZeroError: the driver refuses.
     """
     _check_size(context, nbytes, alignment)
@@ -163,9 +163,9 @@ def inspect(context: NativeContext, address: int) -> AllocationProperties | None
 
 
 def query_fd(context: NativeContext, address: int) -> Fd:
-    """Export the allocation at `address` as a DMA-BUF. `fd_rules` says whose the number is.
+    """Export the allocation at `address` as a DMA-BUF. `fd_rules` has the owner of the number.
 
-    Where it is the driver's, detach it.
+    If that is the driver, detach the descriptor.
 
     Raises:
         NotExportableError: the driver exports none.
