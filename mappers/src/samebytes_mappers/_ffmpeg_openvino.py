@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """ffmpeg -> openvino in one hop.
 
-The way over CPU memory knows only arrays, which end with the last pixel. OpenVINO needs whole
-rows to cut the picture out of, so that padded frames cannot go that way; this edge asks FFmpeg's
-buffers for them. It is faster as well.
+The way over CPU memory only knows arrays, which end with the last pixel. OpenVINO needs whole rows
+to cut the picture out of, so padded frames cannot go that way; this edge takes the whole rows from
+FFmpeg's buffers. It is faster as well.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["FFmpegToOpenVINO"]
 class FFmpegToOpenVINO(MemoryMapper):
     """Each plane of an av.VideoFrame as a tensor [1, rows, columns, channels].
 
-    The tensors hold their own AVFrame on the frame's buffers. Padded rows become a region
-    of a tensor that has the padding too. Refused are images stored bottom up, and rows that are
-    not a whole number of pixels long.
+    The tensors hold their own AVFrame on the frame's buffers. Padded rows become a region of a
+    tensor that has the padding too. Images stored bottom up are refused, and so are rows whose
+    length is not a whole number of pixels.
     """
 
     __slots__ = ()

@@ -29,8 +29,8 @@ class OpenCLToUMat(MemoryMapper):
     def accepts(self, item: Tensor) -> str | None:
         """None unless the device cannot copy from there: another cl_context, USM, or an image.
 
-        A route is asked this before anything is copied, so that it does not promise this copy for
-        what will go by way of the CPU.
+        This is asked before anything is copied, so that a route does not promise this copy for
+        memory that will go by way of the CPU.
         """
         context = cast(OpenCLContext, item.context)
         ours, theirs = context.handle("cl_context"), self.target.handle("cl_context")
@@ -70,7 +70,7 @@ class OpenCLToUMat(MemoryMapper):
         native, storage = made.native, made.storage
         if queue is None:
             event.wait()
-        else:  # OpenCV, which waits for its own queue, knows nothing of this one
+        else:  # OpenCV waits for its own queue, and does not know this one
             storage.wait = partial(_wait, event, storage.wait)
         return native, info, storage
 

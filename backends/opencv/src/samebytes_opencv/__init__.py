@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpenCV's Mat and UMat as samebytes memory.
 
-    image = samebytes.tensor(array).map("opencv", "rw")    # the same bytes, if a Mat can be so
+    image = samebytes.tensor(array).map("opencv", "rw")    # the same bytes, if a Mat can lie there
     cv2.rectangle(image.native, (10, 10), (50, 50), (0, 0, 255))
 
 In Python a Mat is a numpy array, of a type and with strides that OpenCV takes without a copy. A

@@ -18,7 +18,7 @@ __all__ = ["OpenCVConversion"]
 
 _Array = np.ndarray[Any, Any]
 
-# Those whose channels OpenCV's names of conversions spell, padding as alpha.
+# Formats whose channels OpenCV's names of conversions spell, with padding as alpha.
 _RGB = {"RGB": "RGB", "BGR": "BGR", "RGBA": "RGBA", "BGRA": "BGRA", "RGBX": "RGBA", "BGRX": "BGRA"}
 _TWO_PLANES = ("NV12", "NV21")
 _THREE_PLANES = ("I420", "YV12")
@@ -87,7 +87,7 @@ class OpenCVConversion(Conversion):
 
 
 def _code(source: PictureInfo, target: PictureInfo) -> int | None:
-    """OpenCV's number of the conversion of colours; None where planes are only resized.
+    """OpenCV's number for the conversion of colours; None if planes are only resized.
 
     Raises:
         Refused: it has none.

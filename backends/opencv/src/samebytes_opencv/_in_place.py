@@ -22,12 +22,12 @@ def in_place(result: np.ndarray[Any, Any], target: _Tensor) -> _Tensor:
     and leaves `dst` as it was.
 
     Args:
-        result: what the call returned.
-        target: the tensor whose `native` was given as `dst=`.
+        result: the result of the call.
+        target: the tensor whose `native` was passed as `dst=`.
 
     Raises:
         UnsupportedObjectError: `result` is not an array.
-        LayoutError: the result lies elsewhere; the message says what `dst` should have been.
+        LayoutError: the result lies elsewhere; the message describes the `dst` that was needed.
     """
     if not isinstance(result, np.ndarray):
         raise UnsupportedObjectError(

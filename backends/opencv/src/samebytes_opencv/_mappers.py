@@ -16,7 +16,7 @@ __all__ = ["CpuToOpenCV", "OpenCVToCpu"]
 
 
 class CpuToOpenCV(MemoryMapper):
-    """cpu -> opencv: the array itself, where OpenCV takes it in place."""
+    """cpu -> opencv: the array itself, if OpenCV takes it in place."""
 
     __slots__ = ()
 

@@ -21,7 +21,7 @@ METHODS: dict[str, int] = {
     "nearest": cv2.INTER_NEAREST,
     "cubic": cv2.INTER_CUBIC,
 }
-"""OpenCV's numbers of the ways to scale."""
+"""OpenCV's numbers for the ways to scale."""
 
 _Array = np.ndarray[Any, Any]
 _Sizes = tuple[int, ...]
@@ -62,8 +62,8 @@ def resize(source: _Array, target: _Array, interpolation: int = cv2.INTER_LINEAR
 
     Raises:
         UnsupportedObjectError: one of them is not an array.
-        LayoutError: OpenCV would copy `source`, or write to its own memory; the message says
-            why.
+        LayoutError: OpenCV would copy `source`, or write to its own memory; the message gives the
+            reason.
         cv2.error: OpenCV's, for a read-only `target` or element types that it does not resize.
     """
     for name, array in (("source", source), ("target", target)):

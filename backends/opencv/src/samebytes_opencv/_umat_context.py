@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["UMatContext"]
 
 _DEVICE_KINDS = {1 << 1: "CPU", 1 << 2: "GPU"}
-"""CL_DEVICE_TYPE_*, CL/cl.h; the bits above them say which GPU it is, in OpenCV."""
+"""CL_DEVICE_TYPE_*, CL/cl.h; in OpenCV, the bits above them tell GPUs apart."""
 
 
 class UMatContext(Context[UMatTensor]):
     """The OpenCL context in which OpenCV keeps its UMats. There is one for the process.
 
     OpenCV chooses the device by itself, or by OPENCV_OPENCL_DEVICE. Python cannot give it a
-    context. What is allocated here can be mapped to OpenCL and from there back to a UMat without a
+    context. Memory allocated here can be mapped to OpenCL and from there back to a UMat without a
     copy; OpenCL memory of other origin cannot.
     """
 
@@ -69,10 +69,10 @@ class UMatContext(Context[UMatTensor]):
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> UMatTensor:
         """A new UMat of (rows, columns) or (rows, columns, channels). Its contents are undefined.
 
-        Its memory is OpenCV's, which counts who holds it: close() says None.
+        The memory is OpenCV's, which counts its holders itself, so close() returns None.
 
         Raises:
-            LayoutError: another number of axes, or elements that OpenCV has not.
+            LayoutError: another number of axes, or elements that OpenCV lacks.
         """
         info = TensorInfo(dtype, shape)
         if info.ndim not in (2, 3) or not info.size:

@@ -46,7 +46,7 @@ _imports: ImportCache[_ImportedUMat] = ImportCache()
 
 
 class DmaToUMat(MemoryMapper):
-    """A UMat over the DMA-BUF, acquired while it is mapped; flush() lets the others see it."""
+    """A UMat over the DMA-BUF, acquired while it is mapped; flush() shows writes to others."""
 
     __slots__ = ()
 
@@ -59,11 +59,11 @@ class DmaToUMat(MemoryMapper):
     def connect(
         self, item: Tensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
-        """The UMat. Where the memory begins within the DMA-BUF, it is a part of a larger one.
+        """The UMat. If the tensor begins inside the DMA-BUF, it is a part of a larger UMat.
 
         Raises:
-            Refused: a layout that no UMat has, or a place where none can begin; or OpenCV or its
-                device refuses the descriptor.
+            Refused: a layout or an offset that no UMat can have; or OpenCV or its device refuses
+                the descriptor.
         """
         info, fd, offset = item.info, item.handle("dma_fd"), item.handle("offset")
         reason = why_not(info)

@@ -41,7 +41,7 @@ _NAMES = {code: name for name, code in _CODES.items()}
 
 
 def mat_type(element: DType, channels: int) -> int:
-    """OpenCV's number for pixels of so many channels.
+    """OpenCV's number for pixels with that number of channels.
 
     Raises:
         LayoutError: OpenCV has no such elements.
@@ -91,7 +91,7 @@ def _header(native: Any) -> UMatHeader4 | UMatHeader5:
 
 @cache
 def _is_known() -> bool:
-    """True if a UMat of a known layout reads as such; nothing else vouches for the header."""
+    """True if a UMat of a known layout is read correctly, the only check of the header."""
     with deferred():  # as CpuToUMat
         whole = cv2.UMat(5, 7, mat_type(dtype("uint16"), 3))
         part = cv2.UMat(whole, [1, 4], [2, 6])

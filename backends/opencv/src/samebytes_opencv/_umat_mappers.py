@@ -98,7 +98,7 @@ class UMatToCpu(MemoryMapper):
     __slots__ = ()
 
     def connect(self, item: Tensor, access: Access) -> Connected:
-        """A new array with the UMat's values. get() waits for what OpenCV enqueued.
+        """A new array with the UMat's values. get() waits for the work that OpenCV enqueued.
 
         Raises:
             NativeError: a call of OpenCL fails.

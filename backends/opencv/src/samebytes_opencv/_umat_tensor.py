@@ -21,7 +21,7 @@ _ACCESS_RW = 3 << 24
 
 
 class UMatStorage(Storage):
-    """The memory of a UMat, which it holds: what was mapped from here finds its way back."""
+    """The memory of a UMat, which it holds, so that mappings from here can be mapped back to it."""
 
     __slots__ = ("umat",)
 
@@ -38,12 +38,12 @@ def in_our_words(call: str, function: Callable[..., Any], *arguments: Any) -> An
     """Call a function of OpenCV's, whose errors are raised as NativeError.
 
     Args:
-        call: its name.
-        function: what is called.
-        arguments: those of the call.
+        call: the name of the function.
+        function: the function.
+        arguments: its arguments.
 
     Returns:
-        What the function returns.
+        The result of the function.
     """
     try:
         return function(*arguments)
@@ -67,9 +67,9 @@ class UMatTensor(Tensor):
     A UMat counts its own references: its memory lives as long as any UMat over it. OpenCV has no
     read-only UMats, so `readonly` is a flag only.
 
-    OpenCV enqueues its work and returns, on one queue for each thread. Whoever maps waits for the
-    queue of the calling thread: map in the thread that did the work, or call
-    `cv2.ocl.finish()` there first.
+    OpenCV enqueues its work, on one queue for each thread, and returns. A mapping waits for the
+    queue of the calling thread: map in the thread that did the work, or call `cv2.ocl.finish()`
+    there first.
     """
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class UMatTensor(Tensor):
 
     @classmethod
     def wrap(cls, native: Any) -> Self:
-        """A tensor over the user's UMat, a region of another one too.
+        """A tensor over the user's UMat, which may be a region of another one.
 
         Raises:
             LayoutError: it has more than two axes, or is empty.

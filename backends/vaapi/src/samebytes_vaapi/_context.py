@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VAAPIContext: a VADisplay, where surfaces are allocated, wrapped and imported."""
+"""VAAPIContext: a VADisplay, in which surfaces are allocated, wrapped and imported."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ __all__ = ["VAAPIContext"]
 class VAAPIContext(Context[VATensor, VAFrame]):
     """A VADisplay: `samebytes.context("vaapi")`, or "vaapi:renderD129" for another GPU.
 
-    Handles: "va_display", and "drm_fd" where it has a DRM node. There is one context for each
-    display. A display that this class opened is terminated after the last surface in it is gone;
-    one of the user's never is.
+    Handles: "va_display", and "drm_fd" if it has a DRM node. There is one context for each display.
+    A display that this class opened is terminated after the last surface in it is gone; a display
+    of the user's never is.
 
     Attributes:
         imports: the memory that was imported here, for this package's edges.
@@ -73,7 +73,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
 
     @classmethod
     def open(cls, node: str | None = None, *, tile: int | None = None) -> Self:
-        """The context on a DRM node. Its display is opened if no valid context has it.
+        """The context on a DRM node. A display is opened if no valid context has one there.
 
         Args:
             node: the path. By default that in the environment variable SAMEBYTES_VAAPI_DEVICE, else
@@ -105,14 +105,14 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         Args:
             display: an initialised VADisplay as an int, a `ctypes.c_void_p` or a PyCapsule, or a
                 context of samebytes that has one.
-            keep: held as long as the display is used here, for instance the object that terminates
-                it. Without it, the display must live until this context is closed and its last
-                surface is gone.
+            keep: an object to hold as long as the display is used here, for instance the one that
+                terminates it. Without it, the display must live until this context is closed and
+                its last surface is gone.
 
         Raises:
-            LayoutError: the pointer is of no display, or of one that was not initialised. A display
-                that was terminated is refused if its memory shows it: libva frees it, and what
-                freed memory holds is chance.
+            LayoutError: the pointer is not that of a display, or the display was not initialised. A
+                terminated display is refused if its memory shows it: libva frees that, and freed
+                memory may hold anything.
             UnsupportedObjectError: it is not a pointer.
             MissingDependencyError: no libva.
         """
@@ -173,16 +173,17 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         *,
         keep: object = None,
     ) -> VAFrame:
-        """A frame over a surface of the user's, who destroys it after the last use.
+        """A frame over a surface of the user, who destroys it after the last use.
 
         Args:
             surface_id: the VASurfaceID, of this display.
-            format_, width, height: of the picture, in pixels. VA-API does not report them; what is
-                mapped is compared with what the driver then says.
-            keep: held as long as the surface is used, for instance the object that destroys it.
+            format_, width, height: those of the picture, in pixels. VA-API does not report them;
+                mappings compare them with the driver's information.
+            keep: an object to hold as long as the surface is used, for instance the one that
+                destroys it.
 
         Raises:
-            LayoutError: no id, or no size.
+            LayoutError: not an id, or not a size.
             UnknownNameError: no such format, or VA-API has none.
             VAError: this display has no such surface.
         """
@@ -199,10 +200,10 @@ class VAAPIContext(Context[VATensor, VAFrame]):
         Args:
             surface_id: the VASurfaceID, of this display.
             image: format and size of the picture.
-            keep: what keeps the surface valid.
+            keep: an object that keeps the surface valid.
 
         Raises:
-            LayoutError: no id.
+            LayoutError: not an id.
             UnknownNameError: VA-API has no such format.
             VAError: this display has no such surface.
         """
@@ -217,7 +218,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
 
         Raises:
             VAError: the driver has none.
-            ClosedError: its display is of the process before fork().
+            ClosedError: its display belongs to the process before fork().
         """
         display = self.native_display()
         if self._processor is None:

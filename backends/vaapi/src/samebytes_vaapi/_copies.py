@@ -26,7 +26,7 @@ _BACK = "vaapi -> cpu (write back)"
 
 
 class VaapiFrameToCpuCopy(MemoryMapper):
-    """vaapi -> cpu for frames: new memory, which is written back if it may have been written."""
+    """vaapi -> cpu for frames: new memory, which is written back if it was mapped for writing."""
 
     __slots__ = ()
 

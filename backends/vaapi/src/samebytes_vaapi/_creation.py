@@ -51,8 +51,8 @@ def create(
 ) -> tuple[int, Storage]:
     """A new surface, with attributes besides its format: its id, and its owner.
 
-    What the attributes point to must live until this returns. The owner destroys the surface after
-    its last use, or the display does when it ends.
+    Structures that the attributes point to must live until this returns. The owner destroys the
+    surface after its last use, or the display does when it ends.
     """
     format_ = format_of(image.format)
     if max(image.width, image.height) > _MOST_PIXELS:
@@ -83,7 +83,7 @@ def create(
 
 
 def valid_id(display: NativeDisplay, surface: int) -> int:
-    """The id of a surface that somebody else made.
+    """The id of a surface that was made elsewhere, checked.
 
     Raises:
         LayoutError: it is not an id.

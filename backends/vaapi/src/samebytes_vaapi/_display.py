@@ -20,17 +20,17 @@ __all__ = ["NativeDisplay"]
 
 
 class NativeDisplay:
-    """A VADisplay that is initialised. Contexts, surfaces and images hold it.
+    """An initialised VADisplay. Contexts, surfaces and images hold it.
 
     Attributes:
-        library: through which it is used.
+        library: the library through which it is used.
         pointer: the VADisplay.
         device: the GPU.
         drm: the DRM node that it was opened on, or None.
-        owned: it is terminated with this object.
-        version: of VA-API, for instance "1.17"; "" if it is not known.
-        resources: what was made in it.
-        keep: what holds it for us, if it is somebody else's.
+        owned: True if it is terminated with this object.
+        version: the version of VA-API, for instance "1.17"; "" if it is not known.
+        resources: the objects made in it.
+        keep: the object that keeps it alive, if it has another owner.
     """
 
     __slots__ = (
@@ -62,12 +62,12 @@ class NativeDisplay:
         """Take an initialised display.
 
         Args:
-            owned: terminate it in the end.
-            version: of VA-API, if it is known.
-            path: of the DRM node.
+            owned: True to terminate it in the end.
+            version: the version of VA-API, if it is known.
+            path: the path of the DRM node.
             drm: the open node.
-            keep: held as long as this object.
-            close: called after it was terminated: closes what it was opened on.
+            keep: an object to hold as long as this one lives.
+            close: called after it was terminated, to close the connection it was opened on.
         """
         self.library = library
         self.pointer = pointer
@@ -88,7 +88,7 @@ class NativeDisplay:
         return not self.resources.usable
 
     def close(self) -> None:
-        """End it, and all that was made in it: for one that nobody has used yet."""
+        """End it, and all objects made in it: for a display that was not used yet."""
         self._owner = None
 
     @property
@@ -112,7 +112,7 @@ class NativeDisplay:
         self.call("vaQuerySurfaceStatus", surface, byref(c_uint32()))
 
     def sync(self, surface: int) -> None:
-        """Return when nothing renders into a surface any more."""
+        """Wait until nothing renders into a surface any more."""
         self.call("vaSyncSurface", surface)
 
     def image_formats(self) -> dict[str, VAImageFormat]:

@@ -26,7 +26,7 @@ class ImageCells(NamedTuple):
 
     Attributes:
         native: the image. Its id is VA_INVALID_ID until it is made.
-        address: of its buffer, while that is mapped.
+        address: the address of its buffer, while that is mapped.
     """
 
     native: VAImage
@@ -36,8 +36,8 @@ class ImageCells(NamedTuple):
 class DisplayResources:
     """The surfaces, images, configs and contexts that samebytes made in one display.
 
-    After fork() the child shares the parent's open DRM node, in which a surface that the child
-    destroys is destroyed for the parent, too. So the child touches nothing of it.
+    After fork() the child shares the parent's open DRM node: a surface that the child destroys is
+    destroyed for the parent, too. So the child touches none of these objects.
     """
 
     __slots__ = (
@@ -86,7 +86,7 @@ class DisplayResources:
         self._others[id(cell)] = cell, destroy
 
     def destroy_other(self, cell: c_uint32) -> None:
-        """Destroy a config or context, if it was made, and that was not done."""
+        """Destroy a config or context that was made, unless that was done."""
         known = self._others.get(id(cell))
         if not self.usable or known is None:
             return
@@ -98,7 +98,7 @@ class DisplayResources:
                 self._others.pop(id(cell), None)
 
     def destroy_surface(self, cell: c_uint32) -> None:
-        """Destroy a surface, if it was made, and that was not done."""
+        """Destroy a surface that was made, unless that was done."""
         if not self.usable:
             return
         try:
@@ -110,7 +110,7 @@ class DisplayResources:
                 self._surfaces.pop(id(cell), None)
 
     def destroy_image(self, cells: ImageCells) -> None:
-        """Unmap an image's buffer and destroy the image, if it was made, and that was not done."""
+        """Unmap an image's buffer and destroy the image, if it was made, unless that was done."""
         if not self.usable:
             return
         try:
@@ -138,10 +138,10 @@ class DisplayResources:
         self._library.give_back(cell, empty, name, self._pointer, *arguments)
 
     def end(self, terminate: bool) -> None:
-        """The display ends: with `terminate`, here and now; else it is left to its owner.
+        """End the use of the display: terminate it, or else leave it to its owner.
 
-        What still lives at the interpreter's exit is destroyed with it. In a display of somebody
-        else it is left alone: that display may be gone already.
+        Objects that still live at the interpreter's exit are destroyed with it. In a display of
+        another owner they are left alone: that display may be gone already.
         """
         if not self.usable:
             self._ended = True

@@ -96,9 +96,10 @@ def on_x11(name: str | None) -> NativeDisplay:
 def of_pointer(
     pointer: int, keep: object, drm: Fd | None = None, path: str | None = None
 ) -> NativeDisplay:
-    """The display at an address: a living one, or one of somebody else.
+    """The display at an address: one that lives here already, or one of another owner.
 
-    A living one does not get `keep`, which may itself hold that one: who made it has seen to that.
+    One that lives already does not get `keep`, which may itself hold the display: the code that
+    made it has seen to that.
 
     Raises:
         LayoutError: there is none, or it was not initialised.
@@ -133,9 +134,9 @@ def _open_once(where: Hashable, open_: Callable[[], NativeDisplay]) -> NativeDis
 
 
 def _close_contexts() -> None:
-    """In the child after fork(): what was opened is the parent's.
+    """Close displays in the child after fork(), since the open ones are the parent's.
 
-    Its displays are closed for the child. So are its contexts, that routes lead to new ones.
+    The contexts are closed as well, so that routes lead to new ones.
     """
     for context in _contexts.all():
         context.close()

@@ -34,7 +34,7 @@ class Exported(NamedTuple):
 
     Attributes:
         fds: the owners of the descriptors, one for each object of the layout.
-        layout: where the planes lie.
+        layout: the places of the planes.
     """
 
     fds: tuple[Fd, ...]
@@ -46,7 +46,7 @@ def export(surface: SurfaceHandle, access: Access) -> Exported:
 
     Raises:
         VAError: the driver does not export it.
-        LayoutError: what it exports is not what the surface was declared as.
+        LayoutError: the export does not match the declaration of the surface.
     """
     surface.sync()
     descriptor = VADRMPRIMESurfaceDescriptor()
@@ -101,7 +101,7 @@ def _numbers(descriptor: VADRMPRIMESurfaceDescriptor) -> list[int]:
 
 
 def _close(descriptor: VADRMPRIMESurfaceDescriptor) -> None:
-    """Close what was exported, each number once, should a driver say one twice."""
+    """Close the exported descriptors, each number once, even if a driver reports one twice."""
     count = descriptor.num_objects
     if 0 < count <= _MOST_OBJECTS:
         for number in {o.fd for o in descriptor.objects[:count] if o.fd >= 0}:

@@ -27,7 +27,7 @@ _MOST_BYTES = 0xFFFFFFFF
 
 
 class DmaToVaapi(MemoryMapper):
-    """dma -> vaapi: the whole picture as one surface. The driver gets all that is known of it."""
+    """dma -> vaapi: the whole picture as one surface, fully described to the driver."""
 
     __slots__ = ()
 
@@ -82,10 +82,11 @@ def _handles(plane: Tensor) -> tuple[int, int, int, int]:
 
 
 def _objects(planes: list[tuple[int, int, int, int]]) -> tuple[tuple[Object, ...], list[int]]:
-    """The distinct pieces of memory, and the index of that of each plane.
+    """The distinct pieces of memory, and the index of each plane's piece.
 
-    Cameras hand out a descriptor for each plane of one buffer. Most drivers take a picture in one
-    object alone, so those are found to be one: since Linux 5.3 each DMA-BUF has its own inode.
+    Cameras hand out a descriptor for each plane of one buffer. Most drivers only take a picture in
+    one object, so such descriptors are recognised as one: since Linux 5.3 each DMA-BUF has its own
+    inode.
     """
     found: dict[tuple[int, int], int] = {}
     objects: list[Object] = []

@@ -36,9 +36,9 @@ class Image:
 
     Attributes:
         id: the VAImageID.
-        nbytes: of its buffer.
-        layouts: where the planes of the picture lie in it.
-        storage: owns it. Who maps it for longer gives this the address of its bytes.
+        nbytes: the size of its buffer.
+        layouts: the layouts of the picture's planes in it.
+        storage: its owner, which gets the address of the bytes from code that maps it for longer.
     """
 
     __slots__ = ("_cells", "_display", "id", "layouts", "nbytes", "storage")
@@ -53,12 +53,12 @@ class Image:
         """Make a new image.
 
         Args:
-            make: has the driver fill a VAImage.
+            make: a function that has the driver fill a VAImage.
 
         Raises:
-            VAError: `make` does.
-            LayoutError: it is not laid out as the picture is, or not what the surface was
-                declared as.
+            VAError: `make` raises it.
+            LayoutError: it does not have the picture's layout, or does not match the declaration of
+                the surface.
         """
         image = VAImage(image_id=va.VA_INVALID_ID)
         self._display = display
@@ -87,7 +87,7 @@ class Image:
         return self._cells.address.value or 0
 
     def map(self) -> None:
-        """Let the CPU have the bytes.
+        """Map the bytes for the CPU.
 
         Raises:
             VAError: the driver refuses.
@@ -103,7 +103,7 @@ class Image:
             raise LayoutError("the driver mapped an image at a null address")
 
     def unmap(self) -> None:
-        """Let the driver have the bytes."""
+        """Give the bytes back to the driver."""
         self._display.resources.unmap(self._cells)
 
     def arrays(self) -> tuple[Array, ...]:
@@ -122,11 +122,11 @@ class Image:
 
 
 def derived(surface: SurfaceHandle) -> Image:
-    """The surface itself as an image, mapped, where the driver can (vaDeriveImage).
+    """The surface itself as an image, mapped, if the driver can do that (vaDeriveImage).
 
     Raises:
         VAError: the driver cannot, usually because the surface is tiled.
-        LayoutError: it is not what it was declared as.
+        LayoutError: the surface does not match its declaration.
     """
     display = surface.display
 
@@ -147,7 +147,7 @@ def created(display: NativeDisplay, picture: ImageInfo) -> Image:
 
     Raises:
         VAError: the driver refuses.
-        LayoutError: it has no images of the format; the message says which it has.
+        LayoutError: it has no images of the format; the message lists those that it has.
     """
     formats = display.image_formats()
     known = formats.get(picture.format.name)

@@ -30,7 +30,7 @@ _MOST_BYTES = 0xFFFFFFFF
 
 
 class Imported:
-    """A surface over memory of somebody else. It is destroyed when the last holder is gone.
+    """A surface over memory of another owner. It is destroyed when the last holder is gone.
 
     The driver holds the memory itself, so nothing of its source needs to be held.
 
@@ -48,8 +48,8 @@ class Imported:
     def mapping(self) -> Storage:
         """An owner for one mapping of the import.
 
-        One of its own, since an import may outlive its mappings, and must not hold the source that
-        each of them holds.
+        Each mapping has an owner of its own, since an import may outlive its mappings, and must not
+        hold the source that each of them holds.
         """
         return Storage(holds=self, wait=partial(self._display.sync, self.surface))
 
@@ -63,7 +63,7 @@ def import_layout(display: NativeDisplay, layout: SurfaceLayout) -> tuple[int, S
         LayoutError: VA-API cannot describe it.
         NativeError: the driver refuses each description; the message has them all.
     """
-    # Words alone: an error that is kept keeps this frame, and so itself, and what it was about.
+    # Only text: an error that is kept keeps this frame, and so itself, and the objects in it.
     failures: list[str] = []
     code = 0
     for what, attributes in _descriptions(layout):
@@ -78,7 +78,7 @@ def import_layout(display: NativeDisplay, layout: SurfaceLayout) -> tuple[int, S
 
 
 def _descriptions(layout: SurfaceLayout) -> Iterator[tuple[str, list[VASurfaceAttrib]]]:
-    """The ways to describe it, most precise first. What they point to lives until the next one."""
+    """The ways to describe it, most precise first. Each keeps its structures until the next one."""
     image = layout.image
     if image.format.fourcc is not None:
         composed = _prime2(layout, (image.format.fourcc,))

@@ -14,8 +14,8 @@ class Object(NamedTuple):
     """One piece of memory.
 
     Attributes:
-        fd: its descriptor, which stays whose it is.
-        size: in bytes.
+        fd: its descriptor, which stays its owner's.
+        size: its size in bytes.
         modifier: the layout modifier of drm_fourcc.h, all 64 bits of it.
     """
 

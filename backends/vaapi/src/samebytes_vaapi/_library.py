@@ -24,7 +24,7 @@ class VAError(NativeError):
     Attributes:
         call: the function, for instance "vaCreateSurfaces".
         code: the VAStatus.
-        status: what vaErrorStr says of it, for instance "invalid VASurfaceID".
+        status: the text of vaErrorStr, for instance "invalid VASurfaceID".
     """
 
     def __init__(self, call: str, code: int, status: str, advice: str = "") -> None:
@@ -36,7 +36,7 @@ class Library:
     """The functions of libva, which raise where it returns an error."""
 
     def __init__(self, functions: Any) -> None:
-        """Take an opened library, or what stands in for one: an object with the functions.
+        """Take an opened library, or an object with the functions that stands in for one.
 
         Raises:
             MissingDependencyError: it lacks a function, as libva before 2.1 does.
@@ -57,13 +57,13 @@ class Library:
         self._check(name, self._functions[name](*arguments))
 
     def give_back(self, cell: Any, empty: int, name: str, *arguments: Any) -> None:
-        """Empty a cell, and call the function that ends what it held.
+        """Empty a cell, and call the function that releases its contents.
 
         Args:
             cell: a ctypes object.
             empty: the value of each byte of an empty one.
-            name: of the function.
-            arguments: of the function.
+            name: the name of the function.
+            arguments: its arguments.
 
         Raises:
             VAError: it did not return VA_STATUS_SUCCESS.
@@ -85,8 +85,8 @@ def open_library(name: str, package: str) -> ctypes.CDLL:
     """Open a library of the system; one object for each.
 
     Args:
-        name: of the file.
-        package: of Debian and Ubuntu that has it.
+        name: the name of the file.
+        package: the package of Debian and Ubuntu that has it.
 
     Raises:
         MissingDependencyError: it is not installed, or cannot be loaded.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DRM nodes: which there are, opening one, and the hardware behind it."""
+"""DRM nodes: listing them, opening one, and the hardware behind it."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def open_x11(library: Library, name: str | None) -> NativeDisplay:
     """A new display on an X server.
 
     Args:
-        name: of the server, for instance ":0"; None for that of the environment, DISPLAY.
+        name: the name of the server, for instance ":0"; None for DISPLAY of the environment.
 
     Raises:
         MissingDependencyError: no library, no server, or no driver.
@@ -85,10 +85,10 @@ def open_x11(library: Library, name: str | None) -> NativeDisplay:
 def borrow_display(
     library: Library, pointer: int, keep: object, drm: Fd | None = None, path: str | None = None
 ) -> NativeDisplay:
-    """A display of somebody else, who terminates it; `keep` is held as long as it is used.
+    """A display of another owner, which terminates it; `keep` is held as long as it is used.
 
     Raises:
-        LayoutError: the pointer is of no display, or of one that was not initialised.
+        LayoutError: the pointer is not that of a display, or the display was not initialised.
     """
     if not _begins_with_magic(pointer) or not library.ask("vaDisplayIsValid", pointer):
         raise LayoutError(f"{pointer:#x} is not a VADisplay, or it was terminated")
@@ -137,9 +137,9 @@ def _advice(vendor: int | None) -> str:
 
 @contextmanager
 def _messages(library: Library, pointer: int) -> Iterator[list[str]]:
-    """Silence libva, which prints what it does to stderr; errors meanwhile are collected.
+    """Silence libva, which reports its work on stderr, and collect its errors meanwhile.
 
-    Whoever asked for messages by LIBVA_MESSAGING_LEVEL gets them as ever.
+    If LIBVA_MESSAGING_LEVEL asks for messages, they are printed as usual.
     """
     said: list[str] = []
     if os.environ.get("LIBVA_MESSAGING_LEVEL"):

@@ -38,7 +38,7 @@ _LINEAR = 0  # DRM_FORMAT_MOD_LINEAR
 class SurfaceConversion(Conversion):
     """A conversion on the GPU: format, size and colours, from surface to surface.
 
-    The driver hears the colours of both. Where chroma lies between the pixels is its own choice.
+    The driver is told the colours of both, and chooses the place of chroma between pixels itself.
     """
 
     def __init__(self, source: PictureInfo, target: PictureInfo, method: str) -> None:
@@ -56,7 +56,7 @@ class SurfaceConversion(Conversion):
             raise Refused(f"VA-API scales by {' and '.join(_FILTERS)}, not by {method}")
 
     def new_frame(self, context: Context) -> Frame[Any]:
-        """A surface in rows, where the driver can choose: other devices read it as well."""
+        """A surface in rows, if the driver can make one, so that other devices can read it, too."""
         from ._context import VAAPIContext
 
         assert isinstance(context, VAAPIContext)

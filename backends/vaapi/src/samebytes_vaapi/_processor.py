@@ -22,7 +22,8 @@ class Processor:
     It does not hold the display, whose context holds it.
 
     Args:
-        display: where they are made; they are destroyed with this object, or when it ends.
+        display: the display to make them in; they are destroyed with this object, or when the
+            display ends.
 
     Raises:
         VAError: the driver has no video processing.
@@ -41,10 +42,10 @@ class Processor:
         self._context = self._made(display, "Context", self._config.value, 0, 0, 0, None, 0)
 
     def run(self, display: NativeDisplay, target: int, parameters: Structure) -> None:
-        """Have the driver do what is asked for. It may go on after this returns.
+        """Have the driver process a picture. It may go on after this returns.
 
         Args:
-            display: the one that it was made in.
+            display: the display that the processor was made in.
             target: the surface to fill.
             parameters: a VAProcPipelineParameterBuffer.
 

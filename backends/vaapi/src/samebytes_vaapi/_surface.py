@@ -25,7 +25,7 @@ class SurfaceHandle(NamedTuple):
     image: ImageInfo
 
     def sync(self) -> None:
-        """Return when nothing renders into it any more."""
+        """Wait until nothing renders into it any more."""
         self.display.sync(self.id)
 
 
@@ -38,8 +38,8 @@ class VASurface:
         id: the VASurfaceID.
         image: format and size of the picture. The surface itself may be larger.
         storage: its owner; the surface lives as long as this object, which holds it.
-        native_display, exports: the display, and what the surface was exported as. For this
-            package's edges.
+        native_display, exports: the display, and the exports of the surface. For this package's
+            edges.
     """
 
     context: Any  # a VAAPIContext
@@ -61,7 +61,7 @@ class VASurface:
         return SurfaceHandle(self.native_display, self.id, self.image)
 
     def sync(self) -> None:
-        """Return when nothing renders into it any more (vaSyncSurface).
+        """Wait until nothing renders into it any more (vaSyncSurface).
 
         Raises:
             VAError: it was destroyed, or its display fails.
@@ -75,8 +75,8 @@ class VAPlane:
     """One plane of a surface. It keeps the surface.
 
     Attributes:
-        surface: whose plane it is.
-        index: which one, in the order of the format.
+        surface: the surface that it belongs to.
+        index: its number, in the order of the format.
     """
 
     surface: VASurface

@@ -16,10 +16,10 @@ __all__ = ["VATensor"]
 
 
 class VATensor(Tensor):
-    """One plane of a surface. It has no strides: only the driver knows how surfaces lie.
+    """One plane of a surface. It has no strides: only the driver knows the layout of surfaces.
 
-    `native` is a VAPlane. The CPU cannot read it where it lies: `map("cpu")` lets the driver map
-    it, where the driver can.
+    `native` is a VAPlane. The CPU cannot read it in place: `map("cpu")` lets the driver map it, if
+    the driver can.
 
     handle(): "va_surface" (the VASurfaceID, of the context's "va_display") and "plane_index".
     """

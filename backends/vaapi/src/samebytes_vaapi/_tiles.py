@@ -17,7 +17,7 @@ __all__ = ["choose_tile", "tiles_of"]
 
 
 def tiles_of(display: NativeDisplay) -> tuple[int, ...]:
-    """The numbers of the sub-devices that can be chosen; empty where the driver has none."""
+    """The numbers of the sub-devices that can be chosen; empty if the driver has none."""
     value = _value(display)
     if value is None:
         return ()
@@ -26,7 +26,7 @@ def tiles_of(display: NativeDisplay) -> tuple[int, ...]:
 
 
 def choose_tile(display: NativeDisplay, tile: int) -> None:
-    """Have a new display work on one sub-device. Before anything else is done with it.
+    """Have a new display work on one sub-device. Call it before any other use of the display.
 
     Raises:
         LayoutError: not a number.

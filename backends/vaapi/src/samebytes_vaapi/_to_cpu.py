@@ -64,7 +64,7 @@ def _mapped(surface: VASurface, access: Access) -> tuple[tuple[Array, ...], Stor
 def _publish(
     surface: SurfaceHandle, address: int, nbytes: int, layouts: tuple[PlaneLayout, ...]
 ) -> None:
-    """Have the driver see what was written, without moving the mapping.
+    """Make writes visible to the driver, without moving the mapping.
 
     Some drivers map their own copy, which they take back when it is unmapped. Mapping it again
     could give another address, and leave arrays without memory. So the surface is mapped a second

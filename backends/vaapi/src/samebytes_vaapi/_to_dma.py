@@ -48,11 +48,11 @@ class VaapiToDma(MemoryMapper):
 def _exported(
     surface: VASurface, access: Access, target: Context
 ) -> tuple[tuple[Any, ...], Storage | None]:
-    """The planes, and the owner of the buffers if these are this mapping's alone.
+    """The planes, and the owner of the buffers if they belong to this mapping only.
 
     Memory in one piece is exported once for each access: mapped again, it has the same descriptor
-    and storage, by which others remember what they imported. That is not so of several pieces:
-    their descriptors could be confused, once they were closed and their numbers used again.
+    and storage, by which others remember their imports. That does not hold for several pieces:
+    their descriptors could be confused once they were closed and their numbers used again.
     """
     try:
         known = surface.exports.get(access)

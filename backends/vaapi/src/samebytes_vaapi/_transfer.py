@@ -17,7 +17,7 @@ def download(surface: SurfaceHandle, targets: Mapping[int, Array]) -> None:
     """Copy planes of a surface.
 
     Args:
-        targets: by the number of the plane, where to.
+        targets: the arrays to copy to, by the number of the plane.
 
     Raises:
         VAError: the driver refuses.
@@ -34,10 +34,10 @@ def download(surface: SurfaceHandle, targets: Mapping[int, Array]) -> None:
 
 
 def upload(surface: SurfaceHandle, sources: Mapping[int, Array]) -> None:
-    """Copy planes into a surface, and return when they are there. The other planes stay.
+    """Copy planes into a surface, and wait until they are there. The other planes stay.
 
     Args:
-        sources: by the number of the plane, where from.
+        sources: the arrays to copy from, by the number of the plane.
 
     Raises:
         VAError: the driver refuses.
@@ -48,7 +48,7 @@ def upload(surface: SurfaceHandle, sources: Mapping[int, Array]) -> None:
     surface.sync()
     with created(display, image) as copy:
         if len(sources) < len(image.format.planes):
-            # An image is put as a whole, with what the other planes have now.
+            # An image is put as a whole, with the current contents of the other planes.
             display.call("vaGetImage", surface.id, *size, copy.id)
         copy.map()
         arrays = copy.arrays()

@@ -45,7 +45,7 @@ class OpenCVCrop(Transform):
             vars(self)["takes"] = Image(memory="cpu", access="rw")
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """The same in another size, which is known with the first frame if it is fitted."""
+        """The same frames in another size, which is known with the first frame if it is fitted."""
         size = (None, None) if self.fit else (self.width, self.height)
         return replace(given, width=size[0], height=size[1], pool=None)
 

@@ -14,13 +14,13 @@ __all__ = ["OpenCVDraw"]
 
 
 class OpenCVDraw(TransformInplace):
-    """Draws the boxes of `frame.regions`, with what is known of each, into the frame's own planes.
+    """Draws the boxes of `frame.regions`, with a description of each, into the frame's own planes.
 
     A label is written at each: "person 0.93 #7 red" for a person with that confidence, the number 7
-    of a tracker (`ObjectId`), and red by a `Classification`.
+    of a tracker (`ObjectId`), and "red" from a `Classification`.
 
-    In YUV the edges of boxes are those of whole chroma pixels. What is outside the picture is left
-    out. Colours are computed for the range and matrix that the frame says.
+    In YUV the edges of boxes are those of whole chroma pixels. Parts outside the picture are left
+    out. Colours are computed for the frame's range and matrix.
 
     Raises:
         LayoutError: a frame's matrix is none of `samebytes.formats.LUMA_WEIGHTS`, and the colour

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes and labels, drawn into the planes of a picture where they lie."""
+"""Boxes and labels, drawn into the planes of a picture in place."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Paint:
 
     Args:
         color: red, green and blue, 0 to 255.
-        frame: with its format, range and matrix.
+        frame: the frame, with its format, range and matrix.
 
     Raises:
         LayoutError: the numbers cannot be computed for the frame's matrix.
@@ -50,7 +50,7 @@ class Paint:
 
 
 def line_width(image: ImageInfo) -> int:
-    """Pixels of a box's lines: even, so that chroma has whole ones too."""
+    """The width of a box's lines in pixels: even, so that they are whole pixels of chroma, too."""
     return max(2, round(image.height / 360) * 2)
 
 
@@ -65,9 +65,10 @@ def draw(
     """Draw outlines, and labels on a ground of the same colour above or below the top line.
 
     Args:
-        planes: writable; OpenCV writes into them, and refuses an array that it would have to copy.
-        paint: of this frame.
-        line: pixels of the lines.
+        planes: writable arrays; OpenCV writes into them, and refuses one that it would have to
+            copy.
+        paint: the paint for this frame.
+        line: the width of the lines in pixels.
     """
     for region in regions:
         box = (region.x, region.y, region.x + region.width, region.y + region.height)
@@ -91,9 +92,9 @@ def _edges(box: tuple[int, int, int, int], line: int) -> list[tuple[int, int, in
 def _fill(
     planes: Sequence[_Array], image: ImageInfo, box: tuple[int, int, int, int], paint: Paint
 ) -> None:
-    """Fill what the picture has of a rectangle; far edges round up, as the planes' sizes do.
+    """Fill the part of a rectangle inside the picture; far edges round up, as plane sizes do.
 
-    OpenCV takes its time for rows outside of the picture, and no numbers of more than 32 bits.
+    OpenCV is slow for rows outside the picture, and takes no numbers of more than 32 bits.
     """
     left, top, right, bottom = box
     format_ = image.format
@@ -134,7 +135,7 @@ def _label(
 
 
 def text_of(region: Region) -> str:
-    """The label, how sure the detector was, the tracker's number, and what classifiers said."""
+    """The label, the confidence, the tracker's number, and the results of classifiers."""
     words = [region.label] if region.label else []
     if region.confidence is not None:
         words.append(f"{region.confidence:.2f}")

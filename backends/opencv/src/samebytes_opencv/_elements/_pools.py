@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New frames of one size, of whatever format comes, used again when nobody holds them."""
+"""New frames of one size, in the formats of those that come, used again when nothing holds them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Pools:
     """A pool of frames in memory of the CPU for each format.
 
     Args:
-        name: of the element, for errors.
-        width, height: of the frames, in pixels.
+        name: the name of the element, for errors.
+        width, height: the size of the frames, in pixels.
         maximum: how many frames of a format there are at most.
     """
 

@@ -20,8 +20,8 @@ __all__ = ["OpenCVScale"]
 class OpenCVScale(Transform):
     """Scales each plane of a frame into a new frame in memory of the CPU, with the same format.
 
-    Times and metadata go along; regions are scaled. The new frames are those of a pool, used again
-    when nobody holds them.
+    Times and metadata go along; regions are scaled. The new frames come from a pool, and are used
+    again when nothing holds them.
     """
 
     name = "opencv.scale"
@@ -40,7 +40,7 @@ class OpenCVScale(Transform):
         self._pools = Pools(self.name, self.width, self.height, self.pool)
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """The same in another size, in memory of the CPU."""
+        """The same frames in another size, in memory of the CPU."""
         return replace(given, memory="cpu", width=self.width, height=self.height, pool=None)
 
     def process(self, frame: Frame[Any]) -> Frame[Any]:

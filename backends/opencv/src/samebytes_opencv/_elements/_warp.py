@@ -26,9 +26,9 @@ _Array = np.ndarray[Any, Any]
 class OpenCVWarp(Transform):
     """Warps each plane of a frame into a new frame in memory of the CPU, with the same format.
 
-    Times go along. Regions are new ones, around the corners of what they were, cut to the picture.
-    An AffineTransform leads from the new picture to the frame. What is outside the frame has its
-    colour in the range and matrix that the frame says.
+    Times go along. Regions are new ones, around the corners of the old ones in the new picture, and
+    cut to it. An AffineTransform leads from the new picture to the frame. The area outside the
+    frame gets the colour, computed for the frame's range and matrix.
 
     Raises:
         LayoutError: a frame's matrix is none of `samebytes.formats.LUMA_WEIGHTS`, and the colour
@@ -59,7 +59,7 @@ class OpenCVWarp(Transform):
         self._pools = Pools(self.name, self.width, self.height, self.pool)
 
     def negotiate(self, given: FrameInfo) -> FrameInfo:
-        """The same in another size, in memory of the CPU."""
+        """The same frames in another size, in memory of the CPU."""
         AffineTransform(self.matrix).inverse()
         return replace(given, memory="cpu", width=self.width, height=self.height, pool=None)
 
