@@ -38,7 +38,7 @@ _LINEAR = 0  # DRM_FORMAT_MOD_LINEAR
 class SurfaceConversion(Conversion):
     """A conversion on the GPU: format, size and colours, from surface to surface.
 
-    The driver is told the colours of both, and chooses the place of chroma between pixels itself.
+    The driver gets the colours of both, and chooses the place of chroma between pixels itself.
     """
 
     def __init__(self, source: PictureInfo, target: PictureInfo, method: str) -> None:

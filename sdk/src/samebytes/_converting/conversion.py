@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion: the base class of what plugins declare as converters of pictures."""
+"""Conversion: the base class of the converters of pictures that plugins declare."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ class Conversion:
 
     A plugin derives a class from it and declares that by a `ConverterSpec`. The core chooses the
     class, makes an object for each thread that converts at the same time, maps the frames to the
-    node of the spec, allocates the new ones where the spec says, carries metadata, and counts.
+    node of the spec, allocates the new ones in the spec's node for them, carries metadata over, and
+    counts.
 
     Attributes:
         source: the pictures that come.
-        target: those made of them.
-        method: how they are scaled, a name in METHODS.
-        row_padding: bytes of memory that are to lie behind each row of the new picture, which
-            `run` may overwrite. Behind each plane there are 64 at least.
-        by_fields: whether even and odd rows are to be converted apart, each as `source.field` to
+        target: the pictures made from them.
+        method: the way to scale them, a name in METHODS.
+        row_padding: bytes of memory needed behind each row of the new picture, which `run` may
+            overwrite. Behind each plane there are at least 64.
+        by_fields: True if even and odd rows are to be converted apart, each as `source.field` to
             `target.field`: the picture is interlaced and keeps its height, and rows of a field
-            share chroma in one of the two. Fields with an odd number of rows are not told apart.
+            share chroma in one of the two. Fields with an odd number of rows are not separated.
     """
 
     row_padding: int = 0
@@ -41,11 +42,11 @@ class Conversion:
 
         Args:
             source: the pictures that will come.
-            target: those to make of them.
-            method: how to scale, a name in METHODS.
+            target: the pictures to make from them.
+            method: the way to scale, a name in METHODS.
 
         Raises:
-            Refused: it cannot be done exactly so; the text says why.
+            Refused: exactly this conversion is not possible; the text gives the reason.
         """
         self.source = source
         self.target = target
@@ -63,7 +64,7 @@ class Conversion:
         """A frame for a new picture, of a converter whose pictures are on its device.
 
         Args:
-            context: of the frame that is converted.
+            context: the context of the frame that is converted.
         """
         image = self.target.image
         return context.allocate_frame(image.format, image.width, image.height)
@@ -72,10 +73,10 @@ class Conversion:
         """Convert one picture. Called by one thread at a time.
 
         Args:
-            source: a frame of the spec's node, to be read. It is not kept.
-            target: a new frame of what the spec gives, each byte of which is to be written.
+            source: a frame in the spec's node, to be read. It must not be kept.
+            target: a new frame in the node of the spec's `gives`; each byte of it must be written.
 
         Raises:
-            Refused: the planes lie as it cannot read them. Another converter is asked then.
+            Refused: it cannot read the layout of the planes. Another converter is asked then.
         """
         raise NotImplementedError(f"{type(self).__name__} must define run()")

@@ -42,11 +42,12 @@ class DeviceArray(NamedTuple):
     """Memory of a device, as an object lends it by DLPack.
 
     Attributes:
-        array: holds the producer's tensor, and gives it back when the last array over it is gone.
-            Never to be read or written; where numpy lacks the dtype, it has the carrier's.
-        info: what the elements are, and where they lie from the first one on.
-        address: of the first element, in the device's memory; 0 is possible where there are none.
-        readonly: the producer says that nobody may write. A legacy capsule says nothing: False.
+        array: an array that holds the producer's tensor, and gives it back when the last array over
+            it is gone. It must never be read or written; if numpy lacks the dtype, it has the
+            carrier's.
+        info: the dtype, shape and strides of the elements.
+        address: the address of the first element, in the device's memory; may be 0 without any.
+        readonly: True if the producer forbids writing; False for a legacy capsule, which cannot.
         device: (DLDeviceType, id) of dlpack.h.
     """
 

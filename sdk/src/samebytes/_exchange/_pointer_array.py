@@ -32,15 +32,15 @@ class PointerArray:
 
     Attributes:
         context: the context in which the pointer is valid.
-        address: of the first element.
+        address: the address of the first element.
         info: dtype, shape and strides in bytes.
-        kind: what kind of memory it is, in the framework's words.
+        kind: the kind of memory, in the framework's words.
         pin: the owner of the memory. Holding the array holds the memory.
-        readonly: it may not be written through; for most devices this flag is all there is.
+        readonly: True if it may not be written through; on most devices only this flag says so.
 
     Class attributes:
-        host_kinds: the kinds of memory that the CPU can use where they are.
-        not_host_visible: what `array()` says of other kinds.
+        host_kinds: the kinds of memory that the CPU can use in place.
+        not_host_visible: the message of `array()` for other kinds.
     """
 
     context: Any

@@ -26,17 +26,17 @@ class PluginInfo:
     """One installed plugin.
 
     Attributes:
-        name: of its entry point.
-        distribution, version: what it came with; "" if unknown.
+        name: the name of its entry point.
+        distribution, version: those that it came with; "" if unknown.
         summary: one line; "" unless it is ready.
         state: "ready"; "incomplete", because a package that it needs is not installed; "set aside",
             because something is wrong with it; or "disabled" by SAMEBYTES_PLUGINS or
             SAMEBYTES_DISABLE.
         missing: the packages that are not installed, each with the command that installs it.
-        error: why it was set aside; "" if it was not.
-        memory_types: what it adds.
+        error: the reason why it was set aside; "" if it was not.
+        memory_types: the memory types that it adds.
         edges: the mappings that it adds and that can be used.
-        unmet: those that need another plugin, or another version of it, each with the reason.
+        unmet: mappings that need another plugin, or another version of it, each with the reason.
         natives: the names of the native types that it wraps.
     """
 

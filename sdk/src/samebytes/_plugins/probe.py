@@ -48,8 +48,8 @@ def probe(name: str, timeout: float = 10.0) -> ProbeResult:
     can harm this one.
 
     Args:
-        name: of an installed plugin.
-        timeout: how long the child may take, in seconds.
+        name: the name of an installed plugin.
+        timeout: the seconds that the child may take.
 
     Raises:
         UnknownNameError: no plugin of that name is installed.

@@ -70,9 +70,9 @@ class NativeSpec:
 class ProtocolSpec:
     """Objects that are known by a protocol and not by their type, and the class that wraps them.
 
-    Array libraries have one type for the memory of all devices. What DLPack says of an object
-    decides; an object without DLPack is known by its attribute. A NativeSpec for its type comes
-    first.
+    Array libraries have one type for the memory of all devices. The device that an object reports
+    by DLPack decides; an object without DLPack is known by its attribute. A NativeSpec for its type
+    comes first.
 
     Attributes:
         wraps: "module:Class", a Tensor class with a `wrap(native)`.
@@ -102,8 +102,8 @@ class ContextSpec:
             a framework that wraps memory of others, whose edges only start or end there. It is
             then not loaded for mappings between others, except by `route(via=...)`.
         devices: "module:function" that lists the names of the devices, for instance
-            ("GPU.0", "GPU.1"); None where there is no choice.
-        level: what users mostly map here; `route()` between two names shows that level.
+            ("GPU.0", "GPU.1"); None if there is no choice.
+        level: the level that users mostly map here; `route()` between two names shows that level.
     """
 
     node: str
@@ -143,17 +143,17 @@ class ElementSpec:
 class ConverterSpec:
     """A converter of pictures, which `Frame.convert` may choose. Since API (1, 2).
 
-    Of those that can read a frame without a copy, and that can convert it, the one is taken for
-    which the cost of the route and its own are the least; ties go by the names of the plugins.
+    Of the converters that can convert a frame, and read it without a copy, the one with the least
+    cost is used, that of the route included; ties are decided by the names of the plugins.
 
     Attributes:
-        node: where it reads frames: "cpu".
+        node: the node where it reads frames: "cpu".
         converter: "module:Class", a subclass of `Conversion`.
-        gives: where its pictures are: "cpu", or the same as `node` for a device that converts its
-            own. That one is taken for frames that are on the device, and for no others, unless it
-            is asked for.
-        cost: of one conversion beside those of others; a copy costs 10,000.
-        summary: one line for those who want to know what converts: "libswscale".
+        gives: the node of its pictures: "cpu", or the same as `node` for a device that converts its
+            own. Such a converter is only used for frames that are on the device, unless it is asked
+            for.
+        cost: the cost of one conversion, relative to other converters; a copy costs 10,000.
+        summary: one line that names the converter: "libswscale".
         planes: "module:function" for `plane_resizer`, resize(source, target), which resizes one
             plane into the memory of another; both are numpy arrays of (rows, columns) or (rows,
             columns, channels). "" if there is none.
@@ -172,9 +172,9 @@ class ProbeResult:
     """The result of a probe: whether a plugin can be used on this machine.
 
     Attributes:
-        usable: yes or no.
-        reason: why not, or what was found.
-        hint: what to do about it: a command, or a sentence.
+        usable: True if it can be used.
+        reason: the reason why not, or the findings.
+        hint: the remedy: a command, or a sentence.
         details: versions, devices, paths.
     """
 

@@ -37,11 +37,11 @@ class Route:
         contexts: the source, those between, and the target; held strongly.
         hops: one mapper for each step; none where source and target are the same.
         level: "tensor" or "frame".
-        access: what it was found for.
+        access: the access that it was found for.
         cost: the sum of the edges' costs.
         refused: one line for each cheaper route that could not be used, with the reason.
-        item_checked: it was found for a tensor or frame, which can take this route; else it was
-            found between names, and an edge may still refuse the layout of an object.
+        item_checked: True if it was found for a tensor or frame, which can take this route. A route
+            found between names may still refuse the layout of an object.
     """
 
     def __init__(
@@ -204,11 +204,11 @@ def route(
     """The route from source to target that `map` would take, without mapping anything.
 
     Args:
-        source: a memory type, a context, or an object: then its own layout counts too.
+        source: a memory type, a context, or an object, whose own layout then counts too.
         target: a memory type, "type:device", a context, or the class of contexts.
         access: "r", "w" or "rw".
-        level: of tensors or of frames; by default what `source` is. Between names, frames if
-            either memory type is mostly used for frames.
+        level: "tensor" or "frame"; by default that of `source`. Between names, "frame" if either
+            memory type is mostly used for frames.
         format: an image format, for routes of frames.
         copy: allow edges that copy.
         via: go exactly through these contexts, or this one, one edge for each step; names are as
@@ -216,7 +216,7 @@ def route(
 
     Raises:
         AccessError: `source` is a read-only object, and `access` writes.
-        NoRouteError: there is none; `reasons` says why.
+        NoRouteError: there is none; `reasons` has the reasons.
         CopyRequiredError: the only ones copy.
         UnknownNameError: no plugin declares such a memory type.
     """
