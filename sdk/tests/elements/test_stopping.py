@@ -122,6 +122,30 @@ def test_who_stops_it_cuts_a_close_short() -> None:
 
 
 @pytest.mark.parametrize("threads", [0, 1])
+def test_a_call_that_stopping_cuts_short_is_no_error(threads: int) -> None:
+    waits, cut = threading.Event(), threading.Event()
+
+    class Sends(el.Sink):
+        takes = el.Image()
+
+        def write(self, picture: Any) -> None:
+            waits.set()
+            assert cut.wait(60)
+            raise BrokenPipeError
+
+        def interrupt(self) -> None:
+            cut.set()
+
+    out = el.Pipeline(frames(2), Sends()).start(threads=threads)
+    with ThreadPoolExecutor() as pool:
+        taking = pool.submit(list, out)
+        assert waits.wait(60)
+        out.stop()
+        assert taking.result(60) == []
+    assert out.stopped
+
+
+@pytest.mark.parametrize("threads", [0, 1])
 def test_one_thread_takes_the_frames_and_others_are_refused(threads: int) -> None:
     reading, go_on = threading.Event(), threading.Event()
 

@@ -35,6 +35,9 @@ def frames_in_this_thread(run: Run) -> Iterator[Frame]:
                 del frame
     except Stopped:  # a wait for a frame of a pool
         return
+    except ElementError:
+        if not run.stopping:  # what ends a call is no failure
+            raise
 
 
 # Not closures of frames_in_this_thread(): two closures that call each other form a cycle, and would
