@@ -122,7 +122,7 @@ def test_who_stops_it_cuts_a_close_short() -> None:
 
 
 @pytest.mark.parametrize("threads", [0, 1])
-def test_a_call_that_stopping_cuts_short_is_no_error(threads: int) -> None:
+def test_a_call_that_stopping_cuts_short_does_not_fail(threads: int) -> None:
     waits, cut = threading.Event(), threading.Event()
 
     class Sends(el.Sink):

@@ -36,7 +36,7 @@ def frames_in_this_thread(run: Run) -> Iterator[Frame]:
     except Stopped:  # a wait for a frame of a pool
         return
     except ElementError:
-        if not run.stopping:  # what ends a call is no failure
+        if not run.stopping:  # what ends a call is not a failure
             raise
 
 
