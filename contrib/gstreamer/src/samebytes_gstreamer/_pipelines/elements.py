@@ -65,7 +65,7 @@ class SourceElement(el.Source):
         el.Doc("rw: wait with each frame until it can be written; None: as the pipeline needs it"),
     ] = None
     live: Annotated[  # type: ignore[misc]  # of each object: a camera, or a file
-        bool, el.Doc("frames come when they come: a camera, a network stream")
+        bool, el.Doc("frames arrive at their own pace: a camera, a network stream")
     ] = False
 
     _source: GStreamerSource | None = None
