@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -181,6 +182,58 @@ def test_a_pipe_that_nobody_empties_holds_no_pipeline_up(
     signal.signal(signal.SIGUSR1, before)
     os.close(writer)
     assert (held_up, left) == ([False], False)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")
+@pytest.mark.parametrize("ends", ["stop", "signal"])
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_slow_reader_gets_whole_lines_of_a_pipeline_that_ends(
+    tmp_path: Path, threads: int, ends: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class HandlerError(Exception):
+        pass
+
+    def handler(*_: object) -> None:
+        raise HandlerError
+
+    def found() -> Iterator[sb.Frame]:
+        while True:
+            picture = frame()
+            metadata.add(picture, metadata.Classification("x" * 1_000_000, 0.5))
+            yield picture
+
+    def read() -> bytes:
+        while room.poll(0) or not entered.is_set():
+            time.sleep(0.001)
+        os.close(writer)
+        if ends == "stop":
+            threading.Thread(target=running.stop).start()
+        else:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        time.sleep(0.1)  # longer than the sink waits between two looks for room
+        os.set_blocking(reader, True)
+        with os.fdopen(reader, "rb") as file:
+            return file.read()
+
+    monkeypatch.setattr("samebytes.elements._json._FINISHING", 60)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(path, os.O_WRONLY)
+    room = select.poll()
+    room.register(writer, select.POLLOUT)
+    before = signal.signal(signal.SIGUSR1, handler)
+    entered = threading.Event()
+    running = el.Pipeline(found(), el.create("json.sink", path)).start(threads=threads)
+    with ThreadPoolExecutor() as pool:
+        taken = pool.submit(read)
+        with suppress(HandlerError, ElementError), running:
+            entered.set()
+            for _ in running:
+                pass
+        lines = taken.result(60).decode().splitlines()
+    signal.signal(signal.SIGUSR1, before)
+    assert [len(json.loads(line)["objects"]) for line in lines] == [1] * len(lines) != []
 
 
 def test_a_device_has_many_sinks() -> None:

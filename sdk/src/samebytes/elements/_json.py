@@ -26,6 +26,8 @@ __all__ = ["JsonSink"]
 
 _NAP = 0.02
 """Seconds between two checks for a reader of a pipe, or for room in it."""
+_FINISHING = 0.7
+"""Seconds for a reader to take the rest of a line when the pipeline ends in the middle of it."""
 
 _entering = Lock()
 _written: WeakKeyDictionary[TextIO, tuple[os.stat_result, bool]] = WeakKeyDictionary()
@@ -93,10 +95,11 @@ class JsonSink(Sink):
         return file
 
     def _put(self, text: str, file: TextIO) -> None:
-        """Write a text; interrupt() ends the wait for a reader that takes no data.
+        """Write a line; interrupt() ends the wait for a reader that takes no data.
 
         It is written in pieces of PIPE_BUF bytes: a pipe that has room has room for that many. The
-        buffer of the file stays empty, since close() would wait until it is written.
+        buffer of the file stays empty, since close() would wait until it is written. A reader that
+        is only slow gets whole lines, also if an exception of a signal handler ends the wait.
         """
         file.flush()
         number = _taken_elsewhere(file)
@@ -106,15 +109,20 @@ class JsonSink(Sink):
             return
         room = select.poll()
         room.register(number, select.POLLOUT)
-        left = text.encode(file.encoding, file.errors or "strict")
-        while left:
-            if room.poll(_NAP * 1000):
+        whole = left = memoryview(text.encode(file.encoding, file.errors or "strict"))
+        try:
+            while left:
+                if room.poll(_NAP * 1000):
+                    left = left[os.write(number, left[: select.PIPE_BUF]) :]
+                elif self._stopping:
+                    raise ElementError(
+                        self.name, "stopped while the other side takes no data",
+                        parameters=self.changed_parameters,
+                    )  # fmt: skip
+        finally:
+            until = time.monotonic() + _FINISHING
+            while 0 < len(left) < len(whole) and room.poll(max(until - time.monotonic(), 0) * 1000):
                 left = left[os.write(number, left[: select.PIPE_BUF]) :]
-            elif self._stopping:
-                raise ElementError(
-                    self.name, "stopped while the other side takes no data",
-                    parameters=self.changed_parameters,
-                )  # fmt: skip
 
     def _opened(self, path: Path) -> TextIO:
         # Emptied only when it is known which file this is, and that nobody else writes it. No lock
