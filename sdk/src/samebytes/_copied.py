@@ -9,7 +9,6 @@ import weakref
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
-from operator import is_
 from types import MemberDescriptorType
 from typing import Any, NamedTuple, SupportsIndex, TypeVar
 
@@ -253,15 +252,24 @@ def _along(value: Any, met: dict[int, Any]) -> Any:
     """
     if isinstance(value, Tensor | Frame):
         return copied(value)
+    if id(value) in met:
+        return met[id(value)]
+    if not _holds(value, set()):
+        return value  # as it is: its class may take no other entries
     if isinstance(value, tuple):
-        parts = [_along(one, met) for one in value]
-        return value if all(map(is_, parts, value)) else getattr(value, "_make", type(value))(parts)
-    if not isinstance(value, dict | list) or id(value) in met:
-        return met.get(id(value), value)
+        return getattr(value, "_make", type(value))(_along(one, met) for one in value)
     made = met[id(value)] = copy(value)
     for key, one in list(made.items() if isinstance(made, dict) else enumerate(made)):
         made[key] = _along(one, met)
     return made
+
+
+def _holds(value: Any, met: set[int]) -> bool:
+    """True for a tensor or frame, and for a dict, list or tuple with one."""
+    if not isinstance(value, dict | list | tuple) or id(value) in met:
+        return isinstance(value, Tensor | Frame)
+    met.add(id(value))
+    return any(_holds(one, met) for one in (value.values() if isinstance(value, dict) else value))
 
 
 def _unpacked(packed: tuple[dict[str, Any], list[Any]]) -> dict[str, Any]:

@@ -179,6 +179,30 @@ def test_tensors_go_along_in_containers_of_any_class() -> None:
     assert frame.metadata["all"][1]["scores"] is scores  # what is copied stays as it is
 
 
+class Settings(dict[str, Any]):
+    """It is never changed."""
+
+    def __setitem__(self, *_: object) -> None:
+        raise TypeError
+
+
+class Span(tuple[Any, ...]):
+    __slots__ = ()
+
+    def __new__(cls, first: Any, last: Any) -> Span:
+        return super().__new__(cls, (first, last))
+
+    def __reduce__(self) -> Any:
+        return Span, tuple(self)
+
+
+def test_containers_without_tensors_are_pickled_as_they_are() -> None:
+    frame = sb.frame(np.zeros((2, 4), np.uint8), format="GRAY8")
+    frame.metadata["all"] = [sb.tensor(np.arange(3)), Settings(), Span([1], {"last": 2})]
+    _, *got = pickle.loads(pickle.dumps(sb.copied(frame))).metadata["all"]
+    assert (got, [*map(type, got)]) == ([{}, ([1], {"last": 2})], [Settings, Span])
+
+
 def test_metadata_that_hold_themselves_are_copied() -> None:
     frame = sb.frame(np.zeros((2, 4), np.uint8), format="GRAY8")
     row: list[Any] = [sb.tensor(np.arange(3))]
