@@ -72,7 +72,7 @@ class FFmpegSource(Source):
     frames: Annotated[int | None, Range(1), Doc("how many at most; None for all")] = None
     loop: Annotated[bool, Doc("begin again at the end; times go on")] = False
     live: Annotated[  # type: ignore[misc]  # of each element, not of the class
-        bool, Doc("frames come when they come, and the connection is made again")
+        bool, Doc("frames arrive at their own pace, and the connection is made again")
     ] = False
     reconnect: Annotated[int, Range(0), Doc("attempts in a row of a live source")] = 5
     pause: Annotated[float, Range(0, 30), Doc("seconds before the first of them")] = 0.5

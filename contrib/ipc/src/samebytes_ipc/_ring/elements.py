@@ -182,7 +182,7 @@ class RingSource(el.Source):
         10.0
     )
     live: Annotated[  # type: ignore[misc]  # of each object: a camera, or a file
-        bool, el.Doc("frames come when they come; when the writer ends, wait for the next")
+        bool, el.Doc("frames arrive at their own pace; when the writer ends, wait for the next")
     ] = False
     spin: Annotated[
         float, el.Range(0), el.Doc("seconds to look for a frame again and again before sleeping")
