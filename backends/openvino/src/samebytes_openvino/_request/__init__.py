@@ -3,6 +3,6 @@
 
 A tensor comes to a port in four steps: `wrap` makes it one of samebytes', `place` finds the memory
 in which the plugin uses it (`_placing`), after the checks and by the rules of `_binding`; then it
-is given to OpenVINO, and held (`_bindings`). `_inference` runs what is bound, and `_outputs` are
-the results.
+is given to OpenVINO, and held (`_bindings`). `_inference` runs what is bound, OpenVINO reports the
+end through `_callbacks`, and `_outputs` are the results.
 """

@@ -14,7 +14,7 @@ from weakref import ref
 from samebytes.errors import BusyError, ClosedError, LayoutError, UnsupportedObjectError
 from samebytes.plugins import Lock
 
-from ._inference import CALLBACKS
+from ._callbacks import CALLBACKS
 from ._ports import as_index
 from ._request import InferRequest
 

@@ -12,8 +12,9 @@ from samebytes.errors import BusyError, LayoutError, UnsupportedObjectError
 from .._host._tensor import OPENVINO
 from ._binding import HostPlacement
 from ._bindings import Bindings, bindings_of
+from ._callbacks import CALLBACKS
 from ._compiled import new_request
-from ._inference import CALLBACKS, Inference
+from ._inference import Inference
 from ._outputs import Loans, OutputFrame
 from ._placing import with_padding
 from ._ports import Port, find_named_port, find_port, ports_by_name, ports_of, tensors_by_port
