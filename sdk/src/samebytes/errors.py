@@ -398,7 +398,7 @@ class PluginLoadError(PluginError):
 class ImportInProgressError(PluginLoadError):
     """The calling thread is importing the plugin, and a finalizer asks for it meanwhile.
 
-    The plugin's module, or another one of its package, is imported by half; or the module itself
+    The plugin's module, or another one of its package, is only half imported; or the module itself
     uses samebytes. No harm is done: once the import has ended, the same call works.
     """
 

@@ -156,9 +156,7 @@ def choose(
 def _nothing_converts(
     source: PictureInfo, target: str, refusals: list[str], by: str | None
 ) -> UnsupportedObjectError:
-    """The error for pictures that no converter can make, with the reason of each, and what else
-    there is to try.
-    """
+    """The error for pictures that nothing converts: the reason of each converter, and advice."""
     if by is None:
         lines = [*refusals, *[f"\n  - {missing}" for missing in _absent()]]
         return UnsupportedObjectError(

@@ -2,7 +2,7 @@
 """Signals that end running pipelines, as the end of their streams would.
 
 One handler for each signal serves all pipelines that asked for it. It is set while one of them
-runs. The first signal puts the handler before it back, so that a second signal has its usual
+runs. The first signal restores the previous handler, so that a second signal has its usual
 effect. A signal that ends pipelines also ends those that are being started meanwhile. A forked
 child runs none of them: signals have the effect there that they had before.
 """

@@ -178,7 +178,7 @@ class Inference:
                 self._calling = outer
 
     def publish(self, starts: int | None = None) -> None:
-        """Publish once what the last inference wrote, or the one with that number of starts."""
+        """Publish what the last inference wrote, or the one with that number of starts, once."""
         starts = self._starts if starts is None else starts
         if self._published < starts:
             self._published = starts

@@ -107,7 +107,7 @@ class Offers:
             time.sleep(_NAP)
 
     def forget_old(self) -> float | None:
-        """Drop the offers that nobody fetched in time; return the seconds until the next is due."""
+        """Drop offers that nobody fetched in time; return the seconds until the next, or None."""
         now = time.monotonic()
         with self._lock:
             for key in [key for key, known in self._offers.copy().items() if known.until <= now]:
