@@ -19,8 +19,7 @@ from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution
 
 # A backend's plugin is what discovery, routing and other distributions' edges can miss.
 BACKENDS = tuple(d for d in DISTRIBUTIONS if "/" in d.folder and d != SOFTDEVICES)
-# What no other is tested with goes at once: that they need not each other shows where they are
-# alone.
+# Those that no other is tested with go all at once: tests of each alone show that it needs none.
 LAST = tuple(b for b in BACKENDS if not any(b.name in d.alone_with for d in DISTRIBUTIONS))
 
 # The core's tests of what is installed. Its others make up the plugins and routes that they ask.
