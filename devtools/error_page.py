@@ -24,7 +24,7 @@ _NO_TEXT = re.compile(r"\{[^{}]*\}|\W*|\d+|None")
 _HEAD = """\
 # Errors
 
-Written by `python3 dev.py errors` from the source; of this page, edit the remedies alone.
+Written by `python3 dev.py errors` from the source; on this page, edit only the remedies.
 
 All errors that samebytes raises on purpose are subclasses of `samebytes.errors.SamebytesError`.
 Most classes are in `samebytes.errors`, some in the package of a backend. A message names what was

@@ -36,7 +36,7 @@ class EndOfStreamError(SamebytesError, EOFError):
 
 
 class OfferError(SamebytesError, EOFError):
-    """A pickled tensor or frame cannot be fetched: a pickle is for one receiver, for some time."""
+    """A pickled tensor or frame cannot be fetched: one receiver can do so, for a limited time."""
 
 
 class RingTimeoutError(SamebytesError, TimeoutError):
