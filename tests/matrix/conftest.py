@@ -128,14 +128,14 @@ def pytest_terminal_summary(
 
 
 _READ = (
-    "This is the record of every mapping that was tried, to be searched, not read: find the row of "
-    "your source and target, and the column of your layout. [One table of all "
-    "edges](../explanation/copy-or-not.md) says in short what is shared and what is copied."
+    "This is the record of every mapping that was tried. Search it for the row of your source and "
+    "target, and the column of your layout. [One table of all "
+    "edges](../explanation/copy-or-not.md) sums up what is shared and what is copied."
 )
 _LEGEND = (
     "A cell has the access modes that share the bytes, as shown by equal pointers and by writes on "
-    "either side that are read on the other. no: refused, with the reason; after r, writing is. A "
-    "gap: the source has no such thing."
+    "either side that are read on the other. no: the mapping is refused, with a reason; after r, "
+    "only writing is refused. An empty cell: the source has no such memory or layout."
 )
 _ORDER = ("tensor", "frame", "device tensor", "device frame", "tensor edge", "frame edge")
 _ROWS = (

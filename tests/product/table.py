@@ -52,14 +52,15 @@ def _head(found: Sequence[Outcome]) -> Iterator[str]:
     yield "# Which pipelines were tried"
     yield ""
     yield (
-        "Every source with every model and every writer, and every other two of: what an element "
-        "behind the source asks, a second stage on what the model finds, ends, conversions to RGB, "
-        "threads 0, 1 and 2. Each pipeline is compared with a plain loop over the frameworks "
-        "themselves: the bytes, boxes and classes of each frame, in the program, in branches and "
-        "in what was written; every frame that was read is accounted for, and live sources leave "
-        'out what nobody takes (`when_full="drop-oldest"`); copies are made where `explain()` '
-        "announces them and nowhere else; and what needs a copy is refused, by name and before the "
-        "first frame, where that is not allowed."
+        "This page lists tests of every source with every model and every writer, and of every "
+        "other pair of choices: the access that an element behind the source asks for, a second "
+        "stage on the objects that the model finds, ends, conversions to RGB, and 0, 1 or 2 "
+        "threads. Each pipeline is compared with a plain loop over the frameworks themselves: "
+        "the bytes, boxes and classes of each frame, in the program, in branches and in the "
+        "written output. Every frame that was read must be accounted for, and live sources "
+        'leave out frames that nobody takes (`when_full="drop-oldest"`). Copies are made where '
+        "`explain()` announces them and nowhere else. If a copy is needed and not allowed, the "
+        "pipeline is refused, by name and before the first frame."
     )
     yield ""
     yield "<!-- not run: it takes ten minutes; tests/product/test_product.py runs every pair -->"
@@ -79,14 +80,14 @@ def _head(found: Sequence[Outcome]) -> Iterator[str]:
     yield "|---|---|"
     yield "| asked | " + "; ".join(f"{name}: {text}" for name, text in ACCESS.items()) + " |"
     yield (
-        "| models | none: nothing looks, a box is added where one is drawn; CPU, GPU, NPU; "
+        "| models | none: no model, and a box is added if one is drawn; CPU, GPU, NPU; "
         "batch: four frames an inference; resize: by `samebytes_opencv.resize`, on the CPU |"
     )
     yield "| regions | " + "; ".join(f"{name}: {text}" for name, text in REGIONS.items()) + " |"
     yield "| writers | " + "; ".join(f"{name}: {text}" for name, text in WRITERS.items()) + " |"
     yield (
         "| ends | the program; `json.sink`; `ffmpeg.sink`; `gstreamer.sink`; `ring.sink`, which "
-        "needs `copy=True` but for rings and surfaces that nobody had to copy |"
+        "needs `copy=True` except for rings and surfaces that nobody had to copy |"
     )
     yield "| conversions | " + "; ".join(f"{n}: {text}" for n, text in CONVERTS.items()) + " |"
     yield ""

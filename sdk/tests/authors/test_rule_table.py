@@ -30,10 +30,10 @@ SUITES: tuple[type[Any], ...] = (
 HEAD = """\
 # The rule book
 
-What a backend keeps. Each rule is a function of `samebytes.testing.rules`, which needs no pytest.
-The suites of [the testing kit](testing-kit.md) try it on memory as its own framework shows it, and
-[`samebytes check-plugin`](cli.md#samebytes-check-plugin) through samebytes alone. A broken rule is
-reported with what was seen, what that means for users, and what to do about it.
+Every backend keeps these rules. Each is a function of `samebytes.testing.rules`, which needs no
+pytest. The suites of [the testing kit](testing-kit.md) check it on memory as its own framework
+shows it, and [`samebytes check-plugin`](cli.md#samebytes-check-plugin) through samebytes alone. A
+broken rule is reported with the observation, its meaning for users, and the remedy.
 
 `python sdk/tests/authors/test_rule_table.py` writes this page.
 """
