@@ -75,6 +75,26 @@ def test_frames_without_times_follow_one_another(
     assert times == [0, length, 2 * length, 2 * length + 2000]
 
 
+@pytest.mark.parametrize("kind", ["cpu", "gstreamer"])
+def test_a_time_that_the_sink_makes_up_is_not_seen_by_other_branches(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame: sb.Frame = sb.context("cpu").allocate_frame("GRAY8", 64, 48)
+    if kind == "gstreamer":
+        made = Gst.Buffer.new_wrapped(bytes(64 * 48))
+        frame = sbg.frame_of(made, Gst.Caps.from_string(GRAY))
+    meta, seen = frame.meta, list[tuple[int | None, int | None]]()
+    write = sbg.GStreamerSink.write
+
+    def spy(self: Any, given: Any) -> None:
+        seen.append((given.pts, meta.pts))
+        write(self, given)
+
+    monkeypatch.setattr(sbg.GStreamerSink, "write", spy)
+    el.Pipeline([frame], sink("fakesink")).run()
+    assert (seen, frame.meta is meta) == ([(0, None)], True)
+
+
 def test_an_appsrc_that_stamps_frames_does(tmp_path: Path) -> None:
     frames = [sb.context("cpu").allocate_frame("GRAY8", 64, 48) for _ in range(4)]
     made = tmp_path / "made"

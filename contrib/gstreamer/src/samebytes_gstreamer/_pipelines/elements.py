@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 import samebytes.elements as el
-from samebytes import Context, ImageInfo
+from samebytes import Context, FrameMeta, ImageInfo
 from samebytes.errors import ClosedError
 from samebytes.formats import duration_of
 
 from .._buffers.frame import GStreamerFrame
 from .._caps.wanted_formats import usual_first
+from .._metadata.meta import GStreamerMeta
 from .pipeline import Deadline, PipelineTimeoutError
 from .sink import GStreamerSink
 from .source import GStreamerSource
@@ -193,15 +195,24 @@ class SinkElement(el.Sink):
         if self._stamps or not isinstance(meta.info, ImageInfo):
             sink.write(frame)
             return
-        kept = pts, unit = meta.pts, meta.time_base
+        pts, unit = meta.pts, meta.time_base
         usual = unit if unit and unit >= _AS_LONG_AS_A_FRAME else _USUAL
         placed = self._timeline.place(pts, unit, duration_of(meta.metadata) or usual)
-        if pts is None:  # muxers leave out buffers without a time, or fail
-            meta.pts, meta.time_base = placed
+        if pts is not None:
+            sink.write(frame)
+            return
+        # Muxers leave out buffers without a time, or fail. Other branches share the frame's meta.
+        known = isinstance(meta, GStreamerMeta)
+        frame.meta = (
+            copy(meta) if known else FrameMeta(meta.info, None, None, meta.metadata, meta.regions)
+        )
+        frame.meta.pts, frame.meta.time_base = placed
         try:
             sink.write(frame)
         finally:
-            meta.pts, meta.time_base = kept
+            if known:
+                meta.said = frame.meta.said
+            frame.meta = meta
 
     def interrupt(self) -> None:
         """End a write that is waiting for room."""
