@@ -38,7 +38,7 @@ def test_all_that_are_installed_and_none_is_imported(capsys: Capture) -> None:
 
 def test_one_with_its_parameters(capsys: Capture) -> None:
     text = shown(capsys, "convert")
-    assert text.startswith("convert: a Transform\n\nGives pictures")
+    assert text.startswith("convert: a Transform\n\nConverts pictures")
     assert "\ntakes: image\ngives: image\n" in text
     assert "\nformat: a str; must be given\n    of the new frames" in text
     assert "\nwidth: an int or None, 1 to 32768; by default None\n" in text

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import samebytes as sb
@@ -147,6 +147,7 @@ def test_pixels_stay_the_same(
 
 
 @given(st.integers(), st.integers(), st.integers(), st.integers())
+@example(2**60, 0, -1, 0)  # which is nothing beside such a float
 def test_any_region_of_64_bits_can_be_looked_at(x: int, y: int, width: int, height: int) -> None:
     meta = FrameMeta(ImageInfo.of("GRAY8", 1, 1), regions=[Region(x, y, width, height)])
     can_be = (

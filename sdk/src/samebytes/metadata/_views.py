@@ -255,10 +255,12 @@ class Detection(Entry):
         """
         image = image_of(meta_of(frame))
         known: dict[str, Any] = region.metadata
-        sides = ("x", "y", "width", "height")
-        x, y, width, height = exact_box(region) or [
-            whole(getattr(region, s), f"Region.{s}") for s in sides
-        ]
+        x, y, width, height = exact_box(region) or (
+            whole(region.x, "Region.x"),
+            whole(region.y, "Region.y"),
+            whole(region.width, "Region.width", 0),
+            whole(region.height, "Region.height", 0),
+        )
         return cls(
             x / image.width,
             y / image.height,
