@@ -372,7 +372,7 @@ def test_files_that_say_one_rate_say_that_of_the_frames(
 @pytest.mark.parametrize("unit", [Fraction(1, 25), Fraction(1, 1000), Fraction(1, 90_000)], ids=str)
 @pytest.mark.parametrize("ending", ["mp4", "avi", "mkv"])
 def test_frames_without_times_have_the_rate(ending: str, unit: Fraction, tmp_path: Path) -> None:
-    """Whatever the unit is of the times that they had."""
+    """The unit of the times that they had makes no difference."""
     made = tmp_path / f"made.{ending}"
     given = [Fraction(n, 30) for n in range(40)]
     frames = list(timed(given, unit, Fraction(25)))
