@@ -74,6 +74,30 @@ stop = True
 print("done")
 """
 
+# What only the parent may release, returned by the function: also when a child ends as usual.
+LEFT_TO_THE_PARENT = """
+import os
+from samebytes.plugins import in_forked_child
+
+class Thing:
+    # Defaults: the names of modules are None when the interpreter ends.
+    def __del__(self, write=os.write, getpid=os.getpid, parent=os.getpid()):
+        write(1, b"parent" if getpid() == parent else b"child")
+
+things = [Thing()]
+
+def leave():
+    left = list(things)
+    things.clear()
+    return left
+
+in_forked_child(leave)
+if child := os.fork():
+    _, status = os.waitpid(child, 0)
+    assert not status, status
+    things.clear()
+"""
+
 # Finalizers of garbage look contexts up and copy, in the middle of whatever allocates.
 COLLECTING = """
 import gc, sys, threading
@@ -132,6 +156,15 @@ def run(code: str, number: int) -> None:
 @pytest.mark.usefixtures("default_signals")
 def test_children_forked_while_threads_are_at_work() -> None:
     run(FORKING, CHILDREN)
+
+
+@needs_fork
+def test_a_child_never_drops_what_a_function_returns() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT_TO_THE_PARENT],
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "parent"), done.stderr
 
 
 def test_finalizers_run_in_the_middle_of_everything() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import ctypes
 import os
 import sys
 import threading
@@ -319,15 +318,15 @@ def _stop_at_exit(running: Running) -> None:
         atexit.register(_stop_living)
 
 
-def _leave_to_the_parent() -> None:
-    """Keep a forked child from ending what runs in the parent, even when the child itself ends.
+def _leave_to_the_parent() -> list[Running]:
+    """Return what runs in the parent, which a forked child must not end.
 
     A decoder, a GStreamer pipeline or an inference waits at its end for threads, which a child does
     not have.
     """
-    for running in [one for one in _living if not one.stopped]:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(running))
+    running = [one for one in _living if not one.stopped]
     _living.clear()
+    return running
 
 
 in_forked_child(_leave_to_the_parent)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Protocol
 
-__all__ = ["CALLBACKS", "KEPT", "calling_back", "disarm", "report", "retire", "trampoline"]
+__all__ = ["CALLBACKS", "calling_back", "disarm", "report", "retire", "trampoline"]
 
 
 class _Callbacks(threading.local):
@@ -28,8 +28,9 @@ class _Callbacks(threading.local):
 
 
 CALLBACKS = _Callbacks()
-KEPT: list[object] = []
-"""Objects that are never dropped, since their destructors would wait."""
+
+# Never dropped, since their destructors would wait.
+_kept: list[object] = []
 
 _PATIENCE = 5.0  # seconds for OpenVINO to drop a callback, which takes microseconds
 
@@ -101,7 +102,7 @@ def retire(native: Any, holds: object, called: Callable[[], object] | None) -> N
             target=_wait_and_drop, args=(parts,), name="samebytes retire", daemon=False
         ).start()
     except RuntimeError:  # Python is exiting, and starts no threads
-        KEPT.append(parts)
+        _kept.append(parts)
 
 
 def _wait_and_drop(parts: list[Any]) -> None:

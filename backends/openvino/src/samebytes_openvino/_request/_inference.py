@@ -20,7 +20,7 @@ from samebytes.errors import BusyError, ClosedError
 from samebytes.plugins import Lock, in_forked_child
 
 from .._errors import REPORTING_BUSY, OpenVINOError, check_busy, last_line
-from ._callbacks import CALLBACKS, KEPT, calling_back, disarm, report, retire, trampoline
+from ._callbacks import CALLBACKS, calling_back, disarm, report, retire, trampoline
 
 if TYPE_CHECKING:
     from .._remote._shared_queue import Submissions
@@ -366,10 +366,11 @@ def _settle_all() -> None:
     _awaited.clear()
 
 
-def _leave_to_the_parent() -> None:
-    KEPT.extend(_awaited)
+def _leave_to_the_parent() -> list[object]:
+    awaited = list[object](_awaited)
     for those in (_running, _awaited, _armed):
         those.clear()
+    return awaited
 
 
 in_forked_child(_leave_to_the_parent)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import threading
 import time
 import weakref
@@ -291,12 +290,14 @@ def _stop_living() -> None:
         pipeline.stop_now()
 
 
-def _leave_to_the_parent() -> None:
-    """Keep a forked child from stopping or freeing pipelines, which would wait for threads."""
+def _leave_to_the_parent() -> list[object]:
+    """Return the pipelines, which a forked child must not free: that would wait for threads."""
+    natives = []
     for pipeline in list(_living):
-        native, pipeline.native = pipeline.native, None
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(native))
+        natives.append(pipeline.native)
+        pipeline.native = None
     _living.clear()
+    return natives
 
 
 in_forked_child(_leave_to_the_parent)

@@ -18,7 +18,6 @@ from samebytes.errors import CopyRequiredError
 from samebytes.plugins import Lock, in_forked_child
 
 from .._errors import EndOfStreamError, MessageError, OfferError
-from .._inherited import hold_on
 from .._send import prepared, receive
 from .._sockets.peers import user_of
 from .._sockets.transport import send_message
@@ -195,12 +194,17 @@ class Offers:
         self._clients.clear()
         self._listener = self._wake = None
 
-    def leave_to_the_parent(self) -> None:
-        """Stop offering in a forked child, which does not have the thread that would answer."""
-        hold_on(self._offers.values())
+    def leave_to_the_parent(self) -> list[object]:
+        """Stop offering in a forked child, which does not have the thread that would answer.
+
+        Returns:
+            What is offered, which the parent releases.
+        """
+        offered = list[object](self._offers.values())
         self._offers.clear()
         self._running = False
         self._close()
+        return offered
 
 
 offers = Offers()

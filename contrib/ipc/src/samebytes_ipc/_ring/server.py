@@ -17,7 +17,6 @@ from samebytes import Fd
 from samebytes.plugins import counted, deferred
 
 from .._errors import MessageError, RingRefusedError
-from .._inherited import hold_on
 from .._sockets.addresses import Address, listening, unlink
 from .._sockets.peers import check, send_packet, user_of
 from .._sockets.waiting import LONGEST_WAIT, eventfd, wake_up
@@ -309,11 +308,12 @@ class Server:
         self._epoll.close()
         self._wake = None
 
-    def leave_to_the_parent(self) -> None:
-        """Close the descriptors in a forked child, which gives nothing back that readers have."""
-        hold_on([*self._readers, *self.over])
+    def leave_to_the_parent(self) -> list[object]:
+        """Close the descriptors in a forked child, and return what only the parent releases."""
+        with_readers = [*self._readers, *self.over]
         self.over.clear()
         self.close_descriptors()
+        return with_readers
 
     def _count(self) -> None:
         """Update who gets the next frame, after a reader has joined, left or gone."""

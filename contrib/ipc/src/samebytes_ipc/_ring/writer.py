@@ -456,10 +456,11 @@ class RingWriter(Storage.Uncopied):
         finished = self._server.finish()
         return (finished and not any(slot.awaited for slot in self._pool.adopted)) or None
 
-    def _abandon(self) -> None:
-        if self._calls.state == "open":
-            self._calls.state = "left to the parent process"
-            self._server.leave_to_the_parent()
+    def _abandon(self) -> object:
+        if self._calls.state != "open":
+            return None
+        self._calls.state = "left to the parent process"
+        return self._server.leave_to_the_parent()
 
 
 def _most_held(drops: bool, slots: int, adopted: int, readers: int) -> int:
@@ -474,9 +475,8 @@ def _most_held(drops: bool, slots: int, adopted: int, readers: int) -> int:
 _living: weakref.WeakSet[RingWriter] = weakref.WeakSet()
 
 
-def _leave_to_the_parent() -> None:
-    for ring in list(_living):
-        ring._abandon()
+def _leave_to_the_parent() -> list[object]:
+    return [ring._abandon() for ring in list(_living)]
 
 
 in_forked_child(_leave_to_the_parent)

@@ -103,8 +103,7 @@ class Frame(Holder, TypedFrame[TensorT_co]):
             context, keep, readonly: as for `Tensor.borrowed`. For planes in separate memories,
                 `keep` is the `joint_owner` of what keeps each of them.
             meta: format, size, time and metadata.
-            planes: the planes, if they are made already; else `_make_planes` is asked when they
-                are needed.
+            planes: the planes, if already made; else `_make_planes` makes them when needed.
         """
         frame = cls(native, context, native if keep is None else keep, None, readonly, meta)
         frame._planes = None if planes is None else tuple(planes)

@@ -15,6 +15,7 @@ faster. `KeyLocks` is for the exceptions, where making the same thing twice is w
 
 from __future__ import annotations
 
+import ctypes
 import os
 import weakref
 from _thread import RLock
@@ -22,15 +23,16 @@ from collections.abc import Callable, Hashable
 
 __all__ = ["KeyLocks", "Lock", "in_forked_child"]
 
-
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+# One reference more than holders: not even the end of a child's interpreter empties it.
+_left_to_the_parent: list[object] = []
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_left_to_the_parent))
 
 
 class Lock(RLock):  # type: ignore[misc]  # final for typeshed, not for CPython
     """A reentrant lock, which a forked child finds unlocked, unless the thread that forks holds it.
 
-    It is written in C: no exception of a signal handler comes between taking and holding it in
-    `with lock:`.
+    Written in C: no exception of a signal handler comes between taking and holding it in a `with`.
     """
 
     __slots__ = ()
@@ -75,10 +77,10 @@ def in_forked_child(function: Callable[[], object]) -> None:
     """Let `function` be called in each child that fork() makes, where every lock is free.
 
     Args:
-        function: takes no arguments, and must not raise.
+        function: takes no arguments, and must not raise; the child never drops what it returns.
     """
     if hasattr(os, "register_at_fork"):  # not on Windows
-        os.register_at_fork(after_in_child=function)
+        os.register_at_fork(after_in_child=lambda: _left_to_the_parent.append(function()))
 
 
 in_forked_child(_unlock_all)
