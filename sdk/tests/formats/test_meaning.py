@@ -24,6 +24,7 @@ from samebytes.formats import (
     content_light_of,
     duration_of,
     field_order_of,
+    length_of,
     mastering_display_of,
     mirrored_of,
     repeat_fields_of,
@@ -72,6 +73,25 @@ def test_entries_about_time_and_fields() -> None:
     assert duration_of({"duration": 1}) == 1
     assert duration_of({"duration": Fraction(0)}) == 0
     assert sample_aspect_of({"sample_aspect_ratio": Fraction(4, 3)}) == Fraction(4, 3)
+
+
+@pytest.mark.parametrize(
+    ("duration", "time_base", "length"),
+    [
+        (Fraction(1, 50), Fraction(1, 25), Fraction(1, 50)),
+        (Fraction(1, 500), None, Fraction(1, 500)),
+        (None, Fraction(1001, 30000), Fraction(1001, 30000)),
+        (0, Fraction(1, 240), Fraction(1, 240)),
+        (None, Fraction(5), Fraction(5)),
+        (None, Fraction(1, 241), None),
+        (None, Fraction(1, 90000), None),
+        (0, None, None),
+    ],
+)
+def test_the_length_of_a_frame(
+    duration: Fraction | int | None, time_base: Fraction | None, length: Fraction | None
+) -> None:
+    assert length_of({"duration": duration}, time_base) == length
 
 
 LUMINANCE = {"min_luminance": 0.0001, "max_luminance": 1000}

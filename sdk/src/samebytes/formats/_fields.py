@@ -24,6 +24,7 @@ __all__ = [
     "ROTATIONS",
     "duration_of",
     "field_order_of",
+    "length_of",
     "mirrored_of",
     "repeat_fields_of",
     "rotation_of",
@@ -35,6 +36,9 @@ FIELD_ORDERS = ("progressive", "top", "bottom")
 
 ROTATIONS = (0, 90, 180, 270)
 """metadata["rotation"]: degrees clockwise."""
+
+# A time base with more units a second counts by a clock (1/1000, 1/90000), not by frames.
+_MOST_FRAMES_A_SECOND = 240
 
 
 def field_order_of(metadata: Mapping[str, Any]) -> str | None:
@@ -115,6 +119,25 @@ def duration_of(metadata: Mapping[str, Any]) -> Fraction | None:
         LayoutError: it is not a Fraction (or int) from 0 on.
     """
     return _fraction(metadata, "duration", "seconds, as fractions.Fraction(1, 25)")
+
+
+def length_of(metadata: Mapping[str, Any], time_base: Fraction | None) -> Fraction | None:
+    """The seconds that a frame lasts: its duration, or else one unit of a time base in frames.
+
+    Args:
+        metadata: that of a frame.
+        time_base: that of its time. A unit of less than 1/240 s is not the length of a frame.
+
+    Returns:
+        None if neither says it.
+
+    Raises:
+        LayoutError: the duration is not a Fraction (or int) from 0 on.
+    """
+    if duration := duration_of(metadata):
+        return duration
+    counts_frames = time_base and time_base * _MOST_FRAMES_A_SECOND >= 1
+    return time_base if counts_frames else None
 
 
 def sample_aspect_of(metadata: Mapping[str, Any]) -> Fraction | None:

@@ -14,7 +14,7 @@ import av
 from samebytes import Context, Frame
 from samebytes.elements import Doc, FrameInfo, Range, Sink, StreamName, stream_of
 from samebytes.errors import ElementError
-from samebytes.formats import ImageInfo, duration_of
+from samebytes.formats import ImageInfo, duration_of, length_of
 from samebytes.plugins import Aside, without_secrets_in
 
 from ._encoders import Encodable, encoder_for, named
@@ -28,8 +28,6 @@ _GIVEN_UP = "stopped while the other side takes no data"
 _NTSC = 1001
 _EXACT = Fraction(1, 10**6)
 """Seconds by which a duration may differ from that of the rate it was rounded from."""
-_AS_LONG_AS_A_FRAME = Fraction(1, 240)
-"""Seconds from which a unit of time may be the length of a frame; clocks count in shorter ones."""
 _FINEST = 100_000
 """The largest denominator of a rate: with it, 10,000 frames a second fit into FFmpeg's int."""
 
@@ -191,10 +189,8 @@ class FFmpegSink(Sink):
             return _written_as(self.rate)
         if common := self._common_rate:
             return common
-        if duration := duration_of(frame.metadata):
-            return _of_duration(duration)
-        unit = frame.meta.time_base
-        return 1 / unit if unit and unit >= _AS_LONG_AS_A_FRAME else RATE
+        length = length_of(frame.metadata, frame.meta.time_base)
+        return RATE if length is None else _of_duration(length)
 
     def _unfinished(self, error: Exception) -> ElementError:
         return self._error(f"FFmpeg cannot finish what it writes: {in_words(error)}")

@@ -11,30 +11,19 @@ from fractions import Fraction
 from typing import Any
 
 from samebytes import FrameMeta
-from samebytes.formats import duration_of
+from samebytes.formats import length_of
 
 __all__ = ["rate_of", "with_rate"]
 
 # Broadcast rates are 24000/1001 and so on; durations in nanoseconds are rounded.
 _MOST_DENOMINATOR = 1001
-# A finer time base is one of clocks and containers (1/1000, 1/90000), not that of frames.
-_FASTEST = 240
 
 
 def rate_of(meta: FrameMeta) -> Fraction | None:
-    """Frames a second, from the frame's duration, or else from a time base that counts frames.
-
-    None if neither is known.
-    """
-    length = duration_of(meta.metadata)
-    if length:
-        rate = (1 / length).limit_denominator(_MOST_DENOMINATOR)
-        if 0 < rate.numerator < 2**31:
-            return rate
-    base = meta.time_base
-    if meta.pts is not None and base and 1 <= 1 / base <= _FASTEST:
-        return 1 / base
-    return None
+    """Frames a second, if a frame says how long it lasts (`samebytes.formats.length_of`)."""
+    length = length_of(meta.metadata, meta.time_base)
+    rate = length and (1 / length).limit_denominator(_MOST_DENOMINATOR)
+    return rate if rate and rate.numerator < 2**31 else None
 
 
 def with_rate(caps: Any, rate: Fraction) -> Any:

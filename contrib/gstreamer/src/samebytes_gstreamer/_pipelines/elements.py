@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import samebytes.elements as el
 from samebytes import Context, FrameMeta, ImageInfo
 from samebytes.errors import ClosedError
-from samebytes.formats import duration_of
+from samebytes.formats import duration_of, length_of
 
 from .._buffers.frame import GStreamerFrame
 from .._caps.wanted_formats import usual_first
@@ -23,8 +23,6 @@ __all__ = ["SinkElement", "SourceElement"]
 
 _USUAL = Fraction(1, 25)
 """The seconds of a frame that has neither a duration nor a rate."""
-_AS_LONG_AS_A_FRAME = Fraction(1, 240)
-"""Seconds from which a unit of time may be the length of a frame; clocks count in shorter ones."""
 _SOON = 0.05
 """The seconds within which a streaming thread that does not keep its frames has released one."""
 
@@ -196,8 +194,8 @@ class SinkElement(el.Sink):
             sink.write(frame)
             return
         pts, unit = meta.pts, meta.time_base
-        usual = unit if unit and unit >= _AS_LONG_AS_A_FRAME else _USUAL
-        placed = self._timeline.place(pts, unit, duration_of(meta.metadata) or usual)
+        length = length_of(meta.metadata, unit) or _USUAL
+        placed = self._timeline.place(pts, unit, length)
         if pts is not None:
             sink.write(frame)
             return
