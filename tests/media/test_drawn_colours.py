@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,8 @@ pytest.importorskip(
 pytest.importorskip(
     "samebytes_opencv", reason="missing package samebytes-opencv: pip install samebytes-opencv"
 )
+
+from .filters import filtered  # noqa: E402 - after what it needs
 
 COLOURS = [(0, 0, 0), (255, 255, 255), (255, 0, 0), (20, 160, 90)]
 MATRICES = {"unknown": 2, "bt709": 1, "fcc": 4, "bt470bg": 5, "smpte170m": 6, "smpte240m": 7,
@@ -38,18 +39,9 @@ def native(name: str, range_: int, matrix: int) -> Any:
 
 def shown(native: Any) -> Any:
     """The pixel in the middle as FFmpeg's filter shows it: it goes by what the frame says."""
-    graph = av.filter.Graph()
-    source = graph.add_buffer(
-        width=native.width, height=native.height, format=native.format, time_base=Fraction(1, 25)
-    )
-    scale = graph.add("scale", "flags=accurate_rnd+full_chroma_int")
-    to_rgb, sink = graph.add("format", "rgb24"), graph.add("buffersink")
-    for one, next_ in ((source, scale), (scale, to_rgb), (to_rgb, sink)):
-        one.link_to(next_)
-    graph.configure()
     native.pts = 0
-    source.push(native)
-    return sink.pull().to_ndarray()[32, 32].astype(int)
+    scale = ("scale", "flags=accurate_rnd+full_chroma_int")
+    return filtered(native, scale, ("format", "rgb24")).to_ndarray()[32, 32].astype(int)
 
 
 @pytest.mark.parametrize("matrix", MATRICES)

@@ -24,6 +24,7 @@ pytest.importorskip(
 )
 pytest.importorskip("gi", reason="missing package PyGObject: pip install PyGObject")
 
+from .filters import filtered  # noqa: E402 - after what it needs
 from .pipelines import Gst, GstVideo, played  # noqa: E402 - after what it needs
 
 SIZE = "width=64,height=48,framerate=25/1"
@@ -50,36 +51,17 @@ def through_filter(*filters: tuple[str, str]) -> Any:
     """A frame that filters of FFmpeg mark, as they mark frames for its encoders."""
     native = av.VideoFrame(64, 48, "yuv420p")
     native.pts, native.time_base = 3, Fraction(1, 25)
-    graph = av.filter.Graph()
-    last = graph.add_buffer(width=64, height=48, format=native.format, time_base=Fraction(1, 25))
-    source = last
-    for name, arguments in filters:
-        added = graph.add(name, arguments)
-        last.link_to(added)
-        last = added
-    sink = graph.add("buffersink")
-    last.link_to(sink)
-    graph.configure()
-    source.push(native)
-    return sink.pull()
+    return filtered(native, *filters)
 
 
 def seen_by_ffmpeg(native: Any) -> str:
     """How a filter of FFmpeg takes the fields of a frame: "fieldorder" acts on interlaced ones."""
-    graph = av.filter.Graph()
-    source = graph.add_buffer(
-        width=native.width, height=native.height, format=native.format, time_base=Fraction(1, 25)
-    )
     rows = np.arange(native.height, dtype=np.uint8)[:, None] + np.zeros((1, 64), np.uint8)
     with sb.frame(native).map("cpu", "w") as view:
         view.native[0][...] = rows
-    order, sink = graph.add("fieldorder", "tff"), graph.add("buffersink")
-    source.link_to(order)
-    order.link_to(sink)
-    graph.configure()
-    source.push(native)
+    ordered = filtered(native, ("fieldorder", "tff"))
     # The filter works on YUYV: luma is every second byte.
-    found = np.array(sb.frame(sink.pull()).map("cpu").native[0])[..., 0]
+    found = np.array(sb.frame(ordered).map("cpu").native[0])[..., 0]
     # Bottom first: the filter moves the picture by one line. Others it leaves alone.
     return "moved" if not np.array_equal(found, rows) else "left alone"
 

@@ -6,7 +6,6 @@ Pixels are converted by swscale and by videoconvert, and compared with the formu
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ pytest.importorskip(
 )
 pytest.importorskip("gi", reason="missing package PyGObject: pip install PyGObject")
 
+from .filters import filtered  # noqa: E402 - after what it needs
 from .pipelines import Gst, played  # noqa: E402 - after what it needs
 
 # KR and KB of H.273, table 4.
@@ -72,18 +72,8 @@ def native_image(name: str = "yuv444p") -> Any:
 
 def by_swscale(native: Any) -> Any:
     """RGB as FFmpeg shows it, by its filter: it goes by what the frame says."""
-    graph = av.filter.Graph()
-    source = graph.add_buffer(
-        width=native.width, height=native.height, format=native.format, time_base=Fraction(1, 25)
-    )
-    scale = graph.add("scale", "flags=accurate_rnd+full_chroma_int+bicubic")
-    to_rgb, sink = graph.add("format", "rgb24"), graph.add("buffersink")
-    source.link_to(scale)
-    scale.link_to(to_rgb)
-    to_rgb.link_to(sink)
-    graph.configure()
-    source.push(native)
-    return sink.pull().to_ndarray().astype(float)
+    scale = ("scale", "flags=accurate_rnd+full_chroma_int+bicubic")
+    return filtered(native, scale, ("format", "rgb24")).to_ndarray().astype(float)
 
 
 def by_videoconvert(frame: Any) -> Any:
