@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes to inherit, with which a backend shows that it keeps the rules.
+"""Test suites that a backend inherits to show that it keeps the rules.
 
     class OpenCVMemory(ArrayMemory):           # the memory type, as its own framework sees it
         memory_type = "opencv"
@@ -14,20 +14,22 @@ The rules, to which the tests refer by number:
 
 1.  No byte is copied unless the caller said copy=True; every copy is counted. Sharing is shown by
     equal pointers, and by writing on one side and reading on the other.
-2.  map() returns a new object. close() closes it, and says whether what that map() made is gone;
-    holders keep it, and the last one releases it. Borrowed memory just closes. After close() every
-    attribute raises ClosedError. A `with` block never hides the user's own error.
-3.  No order of drops crashes or reads freed memory. Natives keep their memory alive themselves.
+2.  map() returns a new object. close() closes it and returns whether the memory that this map()
+    made is released. Other holders keep that memory, and the last one releases it. Closing
+    borrowed memory releases nothing. After close() every attribute raises ClosedError. A `with`
+    block never hides the user's own error.
+3.  Whatever the order in which objects are dropped, nothing crashes or reads freed memory. Native
+    objects keep their memory alive by themselves.
 4.  Contexts and mappers form no reference cycles; descriptors and memory do not leak.
-5.  Bad input gets a clear error at the call that made it.
-6.  A plugin harms no other; its declaring module imports no framework.
+5.  Bad input raises a clear error at the call that passed it.
+6.  A plugin does not harm others; the module that declares it imports no framework.
 7.  Hand-over between queues and APIs is synchronised.
-8.  Mapping keeps metadata, regions, time and format.
-9.  Contexts and routes may be used from any thread; one tensor by one thread at a time.
+8.  A mapping keeps metadata, regions, time and format.
+9.  Contexts and routes may be used from any thread; a tensor by one thread at a time.
 10. Access "r" gives a read-only result, and read-only memory never becomes writable.
 
-What a memory type can is declared in class attributes of its `Memory`, and what a mapping can in
-those of its suite: the page docs/reference/testing-kit.md has a table of them.
+Class attributes of a `Memory` declare what the memory type can do, and those of a suite what its
+mapping can do: the page docs/reference/testing-kit.md has a table of them.
 Strategies for hypothesis are in `samebytes.testing.strategies`.
 
 Needs pytest and hypothesis: pip install "samebytes[testing]".
@@ -104,10 +106,10 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+if not TYPE_CHECKING:  # a type checker would accept any misspelt name
 
     def __getattr__(name: str) -> Any:
-        # `rules` must not need pytest, and nobody can import it without importing this package.
+        # `rules` must not need pytest, and importing `rules` imports this package.
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         suites = import_module("._suites", __name__)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases, which are TensorInfos or ImageInfos, and objects made from them."""
+"""Test cases, each a TensorInfo or an ImageInfo, and the objects made from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def native_of(memory: Memory, case: Case) -> Any:
 
 
 def item_of(memory: Memory, case: Case, native: Any = None) -> Tensor | Frame:
-    """A tensor or frame, by the kind of case, over `native` or a new native object."""
+    """A tensor or a frame, as the case demands, over `native` or a new native object."""
     if native is None:
         native = native_of(memory, case)
     return memory.tensor(native) if isinstance(case, TensorInfo) else memory.frame(native, case)
@@ -36,7 +36,7 @@ def allocate(memory: Memory, case: Case) -> Tensor | Frame:
 
 
 def guarded(memory: Memory, case: Case) -> tuple[GuardedMemory | None, Any]:
-    """A native object, over guarded memory if the framework can use foreign memory."""
+    """Guarded memory (None if the framework cannot use foreign memory) and a native object."""
     guard = GuardedMemory()
     if isinstance(case, TensorInfo):
         if type(memory).over is Memory.over:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running methods of a test class, and programs, in a process of their own: a crash is seen."""
+"""Methods of a test class, and programs, run in a separate process, so that crashes are seen."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from . import _forked
 __all__ = ["ChildResult", "run_method", "run_methods", "run_program"]
 
 _TIME_LIMIT_S = 300
-# By the interpreter that is copied. Before any framework: modules end in the other order, and what
-# the first keeps must outlive them.
+# Imported by the interpreter that is copied, before any framework: modules are torn down in reverse
+# order, and the objects that the first one keeps must outlive the frameworks.
 _IMPORTED = ("samebytes.testing.rules.exits", "samebytes.testing._suites")
 # Printed on both streams where a method begins, and on stdout where one ended well.
 _BEGINS, _ENDED = "\x1e", "\x1d"
@@ -39,16 +39,16 @@ class ChildResult(NamedTuple):
 
 
 def run_method(test: object, method: str) -> ChildResult:
-    """Call `type(test)().method()` in an interpreter that has imported this kit alone.
+    """Call `type(test)().method()` in an interpreter that has imported only this kit.
 
     The class must be at the top level of a file that uses no relative imports.
 
     Args:
-        test: the object of a test class.
-        method: its name.
+        test: an instance of a test class.
+        method: the name of the method.
 
     Returns:
-        How the interpreter ended, and what it printed.
+        The exit status and the output of the interpreter.
     """
     return run_methods(test, [method])[method]
 
@@ -56,9 +56,9 @@ def run_method(test: object, method: str) -> ChildResult:
 def run_methods(test: object, methods: Sequence[str]) -> dict[str, ChildResult]:
     """Call several methods, one after another, in one such interpreter.
 
-    One that raises has status 1, and the next is called. After one that ends the process, the
-    rest are called in another. The last one's status is that of its interpreter, which ends
-    after it: its objects may live until then.
+    A method that raises gets status 1, and the next one is called. If a method ends the process,
+    the rest are called in another. The last method gets the status of its interpreter, because
+    its objects may live until the interpreter ends.
     """
     left, results = list(methods), dict[str, ChildResult]()
     while left:
@@ -69,17 +69,17 @@ def run_methods(test: object, methods: Sequence[str]) -> dict[str, ChildResult]:
 
 
 def run_program(program: str, **environment: str) -> str:
-    """Run a program in a fresh interpreter, in which each warning is an error.
+    """Run a program in a fresh interpreter that turns every warning into an error.
 
     Args:
-        program: its text, which may be indented.
-        environment: more environment variables.
+        program: the source code, which may be indented.
+        environment: additional environment variables.
 
     Returns:
-        Its output.
+        What the program wrote to stdout.
 
     Raises:
-        AssertionError: it ended by an error or a signal, or wrote to stderr.
+        AssertionError: the program failed, was ended by a signal, or wrote to stderr.
     """
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-W", "error", "-c", textwrap.dedent(program)],
@@ -97,13 +97,13 @@ def _run(cls: type, methods: list[str]) -> dict[str, ChildResult]:
     status, printed, complained = _forked.run(_IMPORTED, function, arguments, _TIME_LIMIT_S)
     before, *outputs = printed.split(_BEGINS)
     early, *errors = complained.split(_BEGINS)
-    if not outputs:  # it did not get as far
+    if not outputs:  # the process ended before the first method
         return {methods[0]: ChildResult(status or 1, before, early)}
     began = dict(zip(methods, zip(outputs, errors, strict=True), strict=False))
     *_, last = began
     return {
         method: ChildResult(
-            # The process may have ended well and the method not.
+            # The process may end well although the method failed.
             (status if method == last else 0) or int(_ENDED not in output),
             output.replace(_ENDED, ""),
             (early + error) if method == methods[0] else error,

@@ -23,7 +23,7 @@ _ARGUMENTS = {
 
 
 def assert_closed(item: Tensor | Frame) -> None:
-    """Every public attribute and method of `item` raises ClosedError, except close and closed."""
+    """Assert that every public attribute and method but close and closed raises ClosedError."""
     assert item.closed
     names = [n for n in dir(type(item)) if not n.startswith("_") and n not in _STILL_WORK]
     still_there = [

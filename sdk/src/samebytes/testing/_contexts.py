@@ -36,12 +36,12 @@ __all__ = ["ContextSuite"]
 
 
 class ContextSuite(Declared):
-    """Inherit it once for each memory type.
+    """Tests of contexts. Inherit it once for each memory type.
 
     Class attributes:
         memory: the memory type.
-        singleton: there is one context, which is never closed.
-        threads: how many threads ask for it at once.
+        singleton: True if there is a single context, which is never closed.
+        threads: how many threads ask for the context at once.
     """
 
     memory: ClassVar[Memory]
@@ -64,7 +64,7 @@ class ContextSuite(Declared):
         assert context.derive(context.node) is context
 
     def test_unknown_names(self) -> None:
-        """Rule 5: unknown handles, devices and memory types get an error with the nearest ones."""
+        """Rule 5: unknown handles, devices and memory types raise an error with similar names."""
         context = self.memory.context()
         with pytest.raises(UnknownNameError) as caught:
             context.handle("va_disply")
@@ -76,7 +76,7 @@ class ContextSuite(Declared):
                 samebytes.context(f"{context.node}:7")
 
     def test_closing(self) -> None:
-        """Rule 2: a context of handles closes; the one of host memory stays open."""
+        """Rule 2: a context made from handles closes; that of host memory stays open."""
         context = self.memory.context()
         with context as entered:
             assert entered is context
@@ -109,7 +109,7 @@ class ContextSuite(Declared):
         """Runs in a child process, where nobody else holds the context."""
         gc.disable()
         before = None
-        for _ in range(2):  # what is made once, for all contexts, is made by the first
+        for _ in range(2):  # the first round makes what is made once for all contexts
             context = self._as_named()
             tensor = context.allocate((4, 4)) if self.memory.allocates else None
             if tensor is not None:  # the route is then in the context's own table
@@ -129,9 +129,9 @@ class ContextSuite(Declared):
             before = counts
 
     def _as_named(self) -> Context:
-        """The context of the node; where that has several devices, the one of the memory.
+        """The context of the node or, if the node has several devices, that of the memory.
 
-        A memory may hold the context that it gives.
+        The node comes first because a memory may hold the context that it returns.
         """
         try:
             return samebytes.context(self.memory.node)
@@ -139,7 +139,7 @@ class ContextSuite(Declared):
             return self.memory.context()
 
     def test_allocating(self) -> None:
-        """Allocated memory is owned, writable, of the asked layout, and released by close()."""
+        """Allocated memory is owned, writable, of the requested layout, and released by close()."""
         context = self.memory.context()
         if not self.memory.allocates:
             with pytest.raises(UnsupportedObjectError, match="cannot allocate"):
@@ -153,7 +153,7 @@ class ContextSuite(Declared):
         sizes_of_tensors(context)
 
     def test_allocating_frames(self) -> None:
-        """The same for images."""
+        """Allocated frames are owned and writable, and close() releases them."""
         context = self.memory.context()
         if not self.memory.allocates_frames:
             with pytest.raises(UnsupportedObjectError, match="cannot allocate"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin that cannot be used at all fails one test, with the cause; the others are skipped.
+"""One failing test, with the cause, for a plugin that cannot be used; the others are skipped.
 
-So it is where a declaration is wrong, and where not even a first object can be made and mapped.
+This covers wrong declarations, and plugins with which not even a first object can be made and
+mapped.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from .rules.classes import context_class, mapper_class, native_wrapper
 
 __all__ = ["Declared"]
 
-# Of each set of memory types: why nothing of them can be tested, or None.
+# For each set of memory types, the reason why none of them can be tested, or None.
 _CAUSES = pytest.StashKey[dict[tuple[str, ...], str | None]]()
-# The mistakes of a program. Other errors may be of this machine, which tests say themselves.
+# Exceptions that show a mistake in the program. Others may come from this machine; the tests
+# report those themselves.
 _MISTAKES = (AttributeError, LookupError, NameError, TypeError)
 
 
 class Declared(TriedFirst):
-    """The base of all suites of memory: what breaks all tests fails one, and skips the others."""
+    """The base of all suites of memory: a fault in all tests fails one, and skips the others."""
 
     _broken = "no object can be made and mapped"
 
@@ -55,7 +57,7 @@ class Declared(TriedFirst):
         )
 
     def _mistake(self) -> Exception | None:
-        """The exception of a program with a mistake that the first object or mapping raises."""
+        """The exception of the first mapping if it shows a mistake in the program, or None."""
         try:
             self._make_and_map()
         except SamebytesError:
@@ -63,7 +65,7 @@ class Declared(TriedFirst):
         except _MISTAKES as error:
             return error
         except Exception:
-            return None  # a device or a driver's, perhaps: tests say what they need
+            return None  # perhaps from a device or driver: tests say what they need
         return None
 
     def _make_and_map(self) -> None:

@@ -37,9 +37,9 @@ class DeviceView:
     It holds no elements: numpy gets those that are there when it asks.
 
     Attributes:
-        native: whose elements they are.
-        dtype, shape, strides, ndim, size, flags: as of an array; the strides of a part, and of
-            memory that has none, are those of a dense one.
+        native: the object that holds the elements.
+        dtype, shape, strides, ndim, size, flags: as for an array. A part, and memory without
+            strides, has the strides of a dense array.
     """
 
     def __init__(self, memory: Reader, native: Any, index: tuple[Any, ...] = ()) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that need a device, which samebytes-softdevices can stand in for."""
+"""Helpers for tests that need a device, for which samebytes-softdevices can stand in."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["device_context", "has_device", "missing_device"]
 
 
 def missing_device(kind: str) -> str:
-    """The reason to skip a test where there is no device of a kind; it says how to get one.
+    """The reason for skipping a test whose device is missing; it says how to get one.
 
     Args:
-        kind: "GPU", "NPU", "VAAPI" or "CUDA", of which there are software devices.
+        kind: "GPU", "NPU", "VAAPI" or "CUDA"; there are software devices of all four.
     """
     return (
         f"missing device {kind}: pytest --softdevices={kind.lower()} "
@@ -27,11 +27,11 @@ def missing_device(kind: str) -> str:
 
 
 def device_context(node: str, kind: str) -> Context:
-    """The context of a device. The test is skipped where there is none.
+    """The context of a device. The test is skipped if there is none.
 
     Args:
         node: "opencl", "openvino:NPU" ...
-        kind: as of `missing_device`.
+        kind: as for `missing_device`.
     """
     try:
         return samebytes.context(node)
@@ -41,7 +41,7 @@ def device_context(node: str, kind: str) -> Context:
 
 @cache
 def has_device(node: str) -> bool:
-    """True if there is a context of that name, which is asked once in a process."""
+    """True if a context of that name can be made, which is tried once in a process."""
     try:
         samebytes.context(node)
     except SamebytesError:

@@ -39,10 +39,11 @@ class DropChecks(LifetimeChecks):
         return self.source, self.target
 
     def test_drop_orders(self) -> None:
-        """Rule 3: in whatever order the parts are dropped, the others read what they should.
+        """Rule 3: in whatever order the parts are dropped, the others read the right bytes.
 
-        Every order for every case and every access mode, but not each with each. In a process of
-        its own, over guarded memory, as `test_lifetimes`.
+        The first case is tried with every access mode in every order, each other case in every
+        order with the access modes in turn. Runs in a process of its own, over guarded memory,
+        like `test_lifetimes`.
         """
         self._in_child("check_drop_orders")
 
@@ -53,7 +54,7 @@ class DropChecks(LifetimeChecks):
         """
         item = item_of(self.source, self.cases[0])
         access = self._reading()
-        # Held, as programs hold theirs: to open a device again takes much longer than a map. The
+        # Held, as in real programs: opening a device again takes much longer than a map. The
         # test below opens one for each source.
         context = self.target.context()
 
@@ -74,12 +75,12 @@ class DropChecks(LifetimeChecks):
                 pass
             item.close()
 
-        # What a framework leaves behind of its own natives is not checked.
+        # `by_hand` measures what the framework leaves behind of its own natives: that is allowed.
         assert_steady(once, 500, by_hand=partial(native_of, self.source, case))
 
     def check_drop_orders(self) -> None:
         """Runs in a child process: every order of drops."""
-        gc.disable()  # whatever only the collector would end must not be there
+        gc.disable()  # no object may need the collector to be released
         first, *others = self.cases
         for access in self.accesses:
             for order in _ORDERS:
@@ -97,10 +98,10 @@ class DropChecks(LifetimeChecks):
         mapped = self.map(item, access)
         if access == "r":
             values = fill_each(views_of(self.source, item), 17)
-            mapped = self.map(item, access)  # again, for a copy too to have the values
+            mapped = self.map(item, access)  # again, so that a copy has the values too
         else:
             values = fill_each(views_of(self.target, mapped), 17)
-            mapped.flush()  # a device sees what was written when it is published
+            mapped.flush()  # a device sees writes once they are published
         alive: dict[str, Any] = {
             "native": native,
             "object": item,
@@ -114,8 +115,8 @@ class DropChecks(LifetimeChecks):
                 assert not guard.released, f"given back while {', '.join(alive)} are alive"
             del alive[name]
             if len(alive) == 1:
-                # Whatever was given back too early: each part is the last one in some orders, with
-                # the others dropped before it in each order.
+                # This shows memory that was released too early. Each part is the last one in some
+                # orders, after the others were dropped in every order.
                 take_freed_memory(self.source, case)
             for left, part in alive.items():
                 assert_holds(self._look(left, part, case), values)

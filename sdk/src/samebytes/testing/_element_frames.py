@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames that are made for an element, the source that sends them, and what is seen of them."""
+"""Frames made for an element, the source that sends them, and the parts that are compared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 FORMATS = ("BGR", "RGB", "BGRA", "GRAY8", "NV12", "I420", "P010", "YUY2")
-"""Formats of many kinds, of which an element takes some."""
+"""Formats of many kinds; an element takes some of them."""
 
 
 def picture(format_: str, width: int, height: int, number: int) -> Frame:
@@ -42,18 +42,18 @@ def picture(format_: str, width: int, height: int, number: int) -> Frame:
 
 
 def wrapped(given: Any) -> Frame:
-    """The object that a suite's `frame` made, as a frame."""
+    """A Frame for the object that a suite's `frame` returned."""
     return given if isinstance(given, Frame) else samebytes.frame(given)
 
 
 def patterns_of(declared: Any) -> tuple[Any, ...] | None:
-    """`takes` or `gives` of a class as a tuple; None where only its objects know it."""
+    """`takes` or `gives` of a class as a tuple; None if only its instances know it."""
     found = declared if isinstance(declared, tuple | list) else (declared,)
     return tuple(found) if all(isinstance(one, Media) for one in found) else None
 
 
 def bytes_of(frame: Frame) -> str:
-    """A digest of all bytes of the picture; a copy of them, if need be, is counted as ever."""
+    """A digest of all bytes of the frame; if this needs a copy, the copy is counted as usual."""
     digest = hashlib.sha1(usedforsecurity=False)
     for plane in frame.map("cpu", copy=True).planes:
         digest.update(np.ascontiguousarray(plane.native).data)
@@ -61,13 +61,13 @@ def bytes_of(frame: Frame) -> str:
 
 
 def seen(frame: Frame) -> tuple[Any, ...]:
-    """The layout, time, bytes, metadata and regions of a frame, to be compared."""
+    """The layout, time, bytes, metadata and regions of a frame, for comparison."""
     meta = frame.meta
     return str(meta.info), meta.pts, bytes_of(frame), dict(meta.metadata), list(meta.regions)
 
 
 def address_in(frame: Frame) -> int:
-    """The address of the first plane of a frame; the frame's own id where it has none."""
+    """The address of the first plane of a frame, or the frame's id if it has no address."""
     try:
         return frame.planes[0].handle()
     except SamebytesError:
@@ -75,14 +75,14 @@ def address_in(frame: Frame) -> int:
 
 
 class Frames(Source):
-    """Gives frames that a function makes, and announces what the first one is.
+    """A source of frames that a function makes; it announces the description of the first one.
 
     Args:
-        make: makes the frame of a number.
-        count: how many; None for no end.
+        make: returns the frame of a number.
+        count: how many frames there are; None for a stream without end.
 
     Attributes:
-        number: how many it gave.
+        number: how many frames were read.
     """
 
     name = "frames"
@@ -94,11 +94,11 @@ class Frames(Source):
         self.number = 0
 
     def negotiate(self, wanted: FrameInfo | None) -> FrameInfo:
-        """The description of the first frame, which is made for this alone."""
+        """The description of the first frame, which is made only for this."""
         return FrameInfo.of(self._make(0))
 
     def open(self, context: Any) -> None:
-        """Begin with the first one."""
+        """Begin again with the first frame."""
         self.number = 0
 
     def read(self) -> Frame | None:
@@ -110,10 +110,10 @@ class Frames(Source):
 
 
 class Wants(Sink):
-    """Takes images of one format, wherever they are.
+    """A sink that takes images of one format, in any memory.
 
     Args:
-        format_: its name.
+        format_: the name of the format.
     """
 
     name = "wants"
@@ -123,4 +123,4 @@ class Wants(Sink):
         vars(self)["takes"] = Image(format_)
 
     def write(self, frame: Frame) -> None:
-        """See nothing: that it came is enough."""
+        """Do nothing: receiving the frame is enough."""

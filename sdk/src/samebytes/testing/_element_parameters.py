@@ -16,17 +16,17 @@ __all__ = ["ParameterChecks"]
 
 
 class ParameterChecks:
-    """Inherit ElementSuite instead."""
+    """Tests of the name and the parameters. Inherit ElementSuite instead."""
 
     element: ClassVar[str]
     parameters: ClassVar[Mapping[str, Any]] = {}
 
     def make(self) -> Element:
-        """The element, new; override it where each test needs its own, such as a file."""
+        """A new element. Override it if each element needs something of its own, such as a file."""
         return el.create(self.element, **self.parameters)
 
     def test_created_by_name(self) -> None:
-        """create() makes it by its name, and lists can describe it."""
+        """create() makes the element by its name, and lists can describe it."""
         cls = el.element_class(self.element)
         spec = el.available()[self.element]
         assert spec.summary, "ElementSpec.summary is empty: lists have nothing to say of it"
@@ -37,7 +37,7 @@ class ParameterChecks:
         assert cls.__name__ in repr(made)
 
     def test_parameters_are_described(self) -> None:
-        """Every parameter says what it means, and its default is a value that it can have."""
+        """Every parameter has a description, and its default is a valid value."""
         for name, parameter in self._declared().items():
             assert parameter.description, (
                 f'{name} has no description: Annotated[..., el.Doc("what it means")]'
@@ -46,15 +46,15 @@ class ParameterChecks:
                 parameter.check(self.element, parameter.default)
 
     def test_wrong_parameters_are_refused(self) -> None:
-        """Rule 5: a value of another type or out of range is refused, by the parameter's name."""
+        """Rule 5: a value of another type or out of range is refused, with the parameter's name."""
         for name, parameter in self._declared().items():
             for value in wrong_values(parameter, getattr(self.make(), name)):
                 self._refuses(name, value)
 
     def test_unknown_parameters_are_refused(self) -> None:
-        """Rule 5: a parameter that it does not have is refused by name; so is one that is missing.
+        """Rule 5: an unknown parameter is refused by name, and so is a missing one.
 
-        Those without a default are in `parameters` of the suite, or in what `make` passes.
+        Parameters without a default are in `parameters` of the suite, or `make` passes them.
         """
         self._refuses("no_such_parameter", 1)
         for name, parameter in self._declared().items():
@@ -78,7 +78,8 @@ def wrong_values(parameter: Parameter, like: Any) -> Iterator[object]:
     """Values that a parameter cannot have.
 
     Args:
-        like: one that it can have: of several numbers, each is out of range.
+        like: a valid value. If it is a sequence of numbers, the wrong value is one too, with
+            every number out of range.
     """
     if parameter.type is not Any and parameter.type is not object:
         yield _Nothing()
@@ -94,7 +95,7 @@ def wrong_values(parameter: Parameter, like: Any) -> Iterator[object]:
 
 
 class _Nothing:
-    """Of a type that no parameter has."""
+    """A value of a type that no parameter has."""
 
     def __repr__(self) -> str:
         return "an object of another type"

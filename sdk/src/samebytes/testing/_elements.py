@@ -43,23 +43,23 @@ __all__ = ["ElementSuite"]
 _THREADS = (0, 1, 3)
 _WITHOUT_END = 100_000
 _PATIENCE = 20.0
-"""Seconds in which a source gives the frames that a test holds."""
+"""The seconds that a source may take to give the frames that a test holds."""
 
 
 class ElementSuite(ParameterChecks, TriedFirst):
-    """Inherit it once for each element: a source, a transform or a sink.
+    """Tests of elements. Inherit it once for each source, transform or sink.
 
     Class attributes:
-        element: its name, as of samebytes.elements.create.
-        parameters: for it, those without a default at least.
-        size: width and height of the frames, where the element takes any.
-        count: how many frames a test sends; of a source, how many it looks at.
-        held: how many frames of a source a test keeps, if there are so many.
-        streams: of a transform: it keeps streams apart, so that what one of them becomes does not
-            depend on what else comes.
-        many: of how many frames the test for leaks sees that they leave nothing.
-        copies: it needs copy=True; without, nothing may be copied.
-        ends: of a source: its stream ends, and is the same when it is started again.
+        element: its name, as passed to samebytes.elements.create.
+        parameters: its parameters, at least those without a default.
+        size: width and height of the frames, if the element takes any size.
+        count: how many frames a test sends to the element, or reads from a source.
+        held: how many frames of a source a test holds at once, if there are that many.
+        streams: for a transform, True if it keeps streams apart: the result for one stream does
+            not depend on the others.
+        many: how many frames the test for leaks sends.
+        copies: True if the element needs copy=True; otherwise nothing may be copied.
+        ends: for a source, True if its stream ends and is the same when it is started again.
     """
 
     _broken = "no pipeline with the element runs"
@@ -86,12 +86,12 @@ class ElementSuite(ParameterChecks, TriedFirst):
     def frame(self, number: int) -> Any:
         """A new frame for the element, a samebytes.Frame or a native one.
 
-        As it is, an image in memory of the CPU, of the first format that the element takes, whose
-        bytes depend on the number. Override it for sound, tensors, memory that the CPU's does not
-        map to, and pictures in which there must be something.
+        By default, an image in CPU memory, in the first format that the element takes, whose
+        bytes depend on the number. Override it for sound, tensors, memory to which CPU memory
+        does not map, and pictures that must show something.
 
         Args:
-            number: of the frame; its bytes differ from those of other numbers.
+            number: the number of the frame; frames with other numbers have other bytes.
         """
         pattern = self._pattern
         assert pattern is not None, f"{self.element} takes no images: override frame(number)"
@@ -107,7 +107,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
         return frames_.seen(frame)
 
     def _mistake(self) -> Exception | None:
-        """The exception that ends the first pipeline with the element, of whatever type."""
+        """The exception, of any type, that ends the first pipeline with the element, or None."""
         try:
             found = self._out(self._pipeline(self.count), 0)
             assert found, (
@@ -126,7 +126,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
             assert found == self._out(self._pipeline(self.count), 0)
 
     def test_started_again(self) -> None:
-        """The element can be started again, and begins again; explain() before changes nothing."""
+        """The element can be restarted, and begins again; explain() before changes nothing."""
         pipe = self._pipeline(self.count)
         pipe.explain()
         first = self._out(pipe, 0)
@@ -137,7 +137,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
             assert again == first
 
     def test_closing(self) -> None:
-        """Rule 2: close() may come without open(), and twice; after it, every call is refused."""
+        """Rule 2: close() may be called without open(), and twice; then every call is refused."""
         element = self.make()
         element.close()
         element.close()
@@ -155,7 +155,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
         assert (samebytes.stats().copied_bytes > before) is self.copies
 
     def test_frames_go_on_in_place(self, threads: int) -> None:
-        """Rule 1: what goes on is the very memory that came, at the same time."""
+        """Rule 1: frames are passed on in the same memory, with the same time."""
         given = [self._frame(number) for number in range(self.count)]
         times = {address_in(frame): frame.meta.pts for frame in given}
         with self._pipeline(self.count, made=given.__getitem__).start(threads=threads) as out:
@@ -165,14 +165,14 @@ class ElementSuite(ParameterChecks, TriedFirst):
                 assert frame.meta.pts == times[address]
 
     def test_what_it_only_reads(self) -> None:
-        """Rule 10: what it takes for reading has the same bytes afterwards."""
+        """Rule 10: frames that the element takes for reading have the same bytes afterwards."""
         given = [self._frame(number) for number in range(self.count)]
         before = [frames_.bytes_of(frame) for frame in given]
         self._out(self._pipeline(self.count, made=given.__getitem__), 0)
         assert [frames_.bytes_of(frame) for frame in given] == before
 
     def test_formats(self) -> None:
-        """Rule 5: each format that it says it takes works; others raise NegotiationError."""
+        """Rule 5: each format that the element declares works; others raise NegotiationError."""
         taken = [p for p in self.make()._takes if isinstance(p, Image) or type(p) is Media]
         named = [p for p in taken if isinstance(p, Image) and p.formats]
         known = {name: pattern for pattern in reversed(named) for name in pattern.formats}
@@ -188,8 +188,8 @@ class ElementSuite(ParameterChecks, TriedFirst):
                 pytest.fail(f"it says that it takes {name}: {refusal}")
 
     def test_stopped_in_the_middle(self, threads: int) -> None:
-        """Rule 4: stopping after a frame leaves no thread, no descriptor and no frame."""
-        # What is made once. Both pipelines live on: it is close() that gives back.
+        """Rule 4: stopping after a frame leaves no thread, descriptor or frame behind."""
+        # Makes what is made only once. Both pipelines stay alive: close() must release the rest.
         first = self._stop_early(threads)
         before = {*threading.enumerate()}
         with assert_nothing_left():
@@ -209,15 +209,15 @@ class ElementSuite(ParameterChecks, TriedFirst):
             return
         pipe = self._pipeline(None)
         with pipe.start(threads=0) as out:
-            while pipe.elements["frames"].number < _KEPT:  # the statistics fill
+            while pipe.elements["frames"].number < _KEPT:  # until the statistics are full
                 next(out)
             assert_steady(partial(next, out), self.many)
 
     def test_streams_are_kept_apart(self) -> None:
-        """Each stream gives the same result, whether or not another one goes through as well.
+        """Each stream gives the same result, with and without another stream beside it.
 
-        An element that keeps something from frame to frame keeps it for each stream:
-        `samebytes.metadata.find(frame, SourceIdentifier).stream_id` is that of a frame.
+        An element that keeps state from frame to frame keeps it for each stream:
+        `samebytes.metadata.find(frame, SourceIdentifier).stream_id` is the stream of a frame.
         """
         both = self._streams(self.count, self.count)
         alone = [*self._streams(self.count, 0), *self._streams(0, self.count)]
@@ -230,10 +230,10 @@ class ElementSuite(ParameterChecks, TriedFirst):
             )
 
     def test_kept_frames_are_counted(self) -> None:
-        """Frames that are neither given nor dropped when the pipeline stops count as lost."""
+        """Frames that a stopped pipeline has neither given nor dropped count as lost."""
         row = self._pipeline(self.count).run(threads=0)[-1]
         if row.frames_in != row.frames_out:
-            return  # it drops some, or gives several for one
+            return  # it drops some frames, or gives several for one
         with self._pipeline(None).start(threads=0) as out:
             next(out)
         row = out.statistics()[-1]
@@ -243,7 +243,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
         )
 
     def test_gives_what_was_agreed_on(self) -> None:
-        """Rule 5: of several formats that a source announces it gives the one that is wanted."""
+        """Rule 5: a source that announces several formats gives the one that is wanted."""
         announced = [one for one in self.make()._gives or () if isinstance(one, Image)]
         for name in dict.fromkeys(name for one in announced for name in one.formats):
             source = self.make()
@@ -252,14 +252,14 @@ class ElementSuite(ParameterChecks, TriedFirst):
                 with Pipeline(source, wanted, copy=self.copies).start(threads=0) as out:
                     next(out, None)
             except NegotiationError as error:
-                # A source may say that it gives another one. What it says must be so.
+                # A source may answer that it gives another format, but must then give that one.
                 if error.element != wanted.name:
                     pytest.fail(f"it announces {name}, and {wanted.name!r} wants that: {error}")
 
     def test_frames_that_are_held(self) -> None:
         """Rule 1: frames that others hold keep their bytes, and do not stop the source.
 
-        A source with so many frames and no more says so: `FrameInfo.pool` in `negotiate`, or
+        A source with a limited number of frames declares it: `FrameInfo.pool` in `negotiate`, or
         `Source.pool_size`.
         """
         held: list[tuple[Frame, str]] = []
@@ -268,7 +268,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
             def hold() -> None:
                 for frame in out:
                     held.append((frame, frames_.bytes_of(frame)))
-                    # Some sources know their pool when they have given a frame.
+                    # Some sources know their pool only once they have given a frame.
                     if len(held) == min(self.held, out._run.readers[0].pool or self.held):
                         return
 
@@ -292,7 +292,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
 
     @property
     def _pattern(self) -> Any:
-        """The first pattern of images that the element takes; None where there is none."""
+        """The first pattern of images that the element takes, or None."""
         if "_found" not in vars(self):
             taken = self.make()._takes
             images = (p for p in taken if isinstance(p, Image) or type(p) is Media)
@@ -315,7 +315,7 @@ class ElementSuite(ParameterChecks, TriedFirst):
         element: Element | None = None,
         made: Callable[[int], Frame] | None = None,
     ) -> Pipeline:
-        """The element, after a source of so many frames unless it is one itself."""
+        """A pipeline of the element, after a source of `count` frames unless it is a source."""
         element = element or self.make()
         if isinstance(element, Source):
             return Pipeline(element, copy=self.copies)
@@ -341,16 +341,16 @@ class ElementSuite(ParameterChecks, TriedFirst):
         return None
 
     def _out(self, pipe: Pipeline, threads: int) -> list[Any]:
-        """The compared parts of the frames that come out; of a source, of the first ones."""
+        """The compared parts of the frames that come out; for a source, only of the first ones."""
         with pipe.start(threads=threads) as out:
             first = islice(out, self.count) if len(pipe.elements) == 1 else out
             return [self.seen(frame) for frame in first]
 
     def _stop_early(self, threads: int) -> tuple[weakref.WeakSet[Frame], Pipeline]:
-        """Stop after a frame.
+        """Start a pipeline and stop it after one frame.
 
         Returns:
-            The frames that went in, or came of a source, while they live; and the pipeline.
+            The frames that are still alive of those that went in and came out, and the pipeline.
         """
         alive = weakref.WeakSet[Frame]()
 
@@ -382,7 +382,7 @@ def _applicable(name: str, ends: bool, streams: bool) -> dict[str, bool]:
     """The tests that depend on the element, by name: True if they apply to it."""
     try:
         cls = element_class(name)
-    except SamebytesError:  # it is not installed, or broken: one test says so
+    except SamebytesError:  # it is not installed, or broken: one test reports that
         tests = (test for test in dir(ElementSuite) if test.startswith("test_"))
         return {test: test == "test_created_by_name" for test in tests}
     source = issubclass(cls, Source)

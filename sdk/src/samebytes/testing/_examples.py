@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of hypothesis for the suites: the same examples each time, as many as are needed."""
+"""Hypothesis settings for the suites: the same examples each time, as many as are needed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["DTYPES", "repeatable"]
 
 repeatable = settings(
     max_examples=100,
-    deadline=None,  # the first use of a framework takes as long as it takes
+    deadline=None,  # the first use of a framework may take long
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-"""For tests that may not fail today and pass tomorrow."""
+"""Settings for tests whose result must not change from run to run."""
 
 DTYPES = (
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",

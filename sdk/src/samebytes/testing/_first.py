@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cause that breaks all tests of a suite fails one of them; the others are skipped."""
+"""A fault that breaks all tests of a suite fails one of them; the others are skipped."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 __all__ = ["REPORTED", "TriedFirst"]
 
-# The causes that a test has failed with, and its name.
+# The causes with which a test has failed, and the name of that test.
 REPORTED = pytest.StashKey[dict[str, str]]()
-# Of each suite: what its first use raised, as a place and words, or None.
+# For each suite, the place and message of the exception of its first use, or None.
 _FIRST = pytest.StashKey[dict[type, str | None]]()
 
 
@@ -20,7 +20,7 @@ class TriedFirst:
     """The base of suites whose subject is used once, before the first test.
 
     Class attributes:
-        _broken: what is so where that fails.
+        _broken: the consequence of a failed first use, for the message.
     """
 
     _broken: ClassVar[str]
@@ -28,7 +28,7 @@ class TriedFirst:
     @pytest.fixture(autouse=True)
     def _first_use(self, request: pytest.FixtureRequest) -> None:
         """Fail the first test if the subject cannot be used at all, and skip the rest."""
-        # A suite's own fixtures may be what its subject is made with.
+        # The subject may need the suite's own fixtures.
         for name in request.fixturenames:
             if name != "_first_use":
                 request.getfixturevalue(name)
@@ -47,13 +47,13 @@ class TriedFirst:
             pytest.skip(f"{self._broken}: see {reported[cause]}")
 
     def _mistake(self) -> Exception | None:
-        """The exception with which the first use ends, where it says that nothing works."""
+        """The exception of the first use if it means that nothing works, or None."""
         raise NotImplementedError
 
 
 def _place_of(error: BaseException) -> str:
-    """The line that raised the first of the exceptions which led to this one, and its words."""
+    """The line and the message of the first exception in the chain that led to this one."""
     while (cause := error.__cause__) is not None and cause.__traceback__ is not None:
-        error = cause  # one that was only made, as by `raise ... from RuntimeError`, has no line
+        error = cause  # an exception that was never raised, as in `raise ... from E`, has no line
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{last.filename}:{last.lineno}: {type(error).__name__}: {error}"

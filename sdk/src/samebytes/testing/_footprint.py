@@ -20,7 +20,7 @@ __all__ = ["Counts", "assert_no_garbage", "assert_nothing_left", "assert_steady"
 
 _T = TypeVar("_T")
 
-# A leak of one object for each of 4,000 calls shows up at ten times these.
+# A leak of one object in each of 4,000 calls is ten times as much.
 _MOST = {"objects": 400, "blocks": 400, "rss": 3 << 19}
 _ROUNDS = 3
 
@@ -63,23 +63,23 @@ def assert_steady(
     counts: Counts = _no_counts,
     by_hand: Callable[[], object] | None = None,
 ) -> None:
-    """Call `action` many times and see that nothing of it stays, nor waits for the collector.
+    """Call `action` many times and require that nothing is left or waits for the collector.
 
-    Allowed: no descriptor, no native object that `counts` counts; 400 objects and memory blocks,
-    and 1.5 MiB, for all calls together, since caches and allocators fill up on the way. Buffers of
-    files and resident memory go up and down by themselves: a round in which something grew is
-    followed by another, up to three. A leak grows in each.
+    No descriptor and no native object that `counts` counts may be left. For all calls together,
+    up to 400 objects, 400 memory blocks and 1.5 MiB are allowed, since caches and allocators fill
+    up on the way. File buffers and resident memory also vary by themselves, so a round in which
+    something grew is repeated, up to three rounds in all: a leak grows in each.
 
     Args:
-        action: what is repeated.
-        times: how often.
-        counts: gives the number of living native objects of each kind.
+        action: the function to call.
+        times: how often to call it.
+        counts: returns the number of living native objects of each kind.
         by_hand: see assert_no_garbage.
 
     Raises:
-        AssertionError: more than that stayed.
+        AssertionError: more than this was left.
     """
-    # Meanwhile caches fill, and allocators take their arenas.
+    # A warm-up too: caches fill, and allocators take their arenas.
     assert_no_garbage(action, times // 10, by_hand=by_hand)
     growth = []
     for _ in range(_ROUNDS):
@@ -102,19 +102,20 @@ def assert_no_garbage(
     *,
     by_hand: Callable[[], object] | None = None,
 ) -> None:
-    """Call `action` many times without Python's collector and see that nothing waits for it.
+    """Call `action` many times without Python's collector and require that nothing waits for it.
 
-    A reference cycle keeps frames and buffers until the collector runs, which does not know how
-    large they are. What is made once, or for every third call, is not one. So a call more comes
-    first, which loads plugins and fills caches: a module that is imported leaves hundreds.
+    A reference cycle keeps frames and buffers until the collector runs, and the collector does not
+    know how large they are. Garbage that is made once, or by every third call, does not count. One
+    extra call comes first, to load plugins and fill caches: an imported module leaves hundreds of
+    objects.
 
     Args:
-        action: what is repeated.
-        times: how often, after the first.
-        by_hand: the same with the frameworks alone; what that leaves behind is theirs, and allowed.
+        action: the function to call.
+        times: how often to call it, after the first call.
+        by_hand: does the same with the frameworks alone; what this leaves behind is allowed.
 
     Raises:
-        AssertionError: at least every second call left an object of one type, more than by hand.
+        AssertionError: at least every second call left one object of some type more than `by_hand`.
     """
     theirs = Counter[str]()
     if by_hand is not None:
@@ -127,13 +128,13 @@ def assert_no_garbage(
 
 @contextmanager
 def assert_nothing_left(counts: Counts = _no_counts) -> Iterator[None]:
-    """A block that leaves no descriptor, no owned storage, no context and no native object.
+    """A block that must leave no descriptor, owned storage, context or native object behind.
 
-    What is made once (caches, queues, drivers' threads) must have been made before: run the block
-    once without this.
+    Anything that is made once (caches, queues, drivers' threads) must exist before: run the code
+    of the block once without this.
 
     Args:
-        counts: gives the number of living native objects of each kind.
+        counts: returns the number of living native objects of each kind.
 
     Raises:
         AssertionError: something is left.
@@ -149,8 +150,8 @@ def assert_nothing_left(counts: Counts = _no_counts) -> Iterator[None]:
 def living_objects(kind: type[_T]) -> list[_T]:
     """The objects of a class and its subclasses that the garbage collector knows.
 
-    It looks at types alone: isinstance() also reads `__class__`, and for objects of other
-    libraries that may run code (PyTorch's deprecated names warn).
+    Objects are selected by type alone: isinstance() would also read `__class__`, which may run code
+    of other libraries (PyTorch's deprecated names warn).
 
     Args:
         kind: the class.

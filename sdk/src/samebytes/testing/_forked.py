@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interpreters that are copies, by fork(), of one that has imported what all of them need.
+"""Interpreters made by fork() from one that has already imported what all of them need.
 
-The imports take longer than most of what is done in a process of its own. The one that is copied
-imports the named modules alone and runs no code of a framework, and a copy ends as any interpreter
-does: its objects die in the same order, and a crash at its end is seen.
+The imports take longer than most of the work that needs its own process. The interpreter that is
+copied imports only the named modules, and runs no code of a framework. A copy ends like any
+interpreter: its objects die in the same order, and a crash at its end is seen.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["run", "serve"]
 
 _START = "import sys; from samebytes.testing import _forked; _forked.serve(*sys.argv[1:])"
 _MESSAGE_BYTES = 32
-# The beginnings of the variables that a process, or a library, reads where it starts; a copy gets
-# all others from who asks for it.
+# Prefixes of the variables that a process or a library reads when it starts. A copy gets all others
+# from the process that asks for it.
 _READ_AT_START = ("GLIBC_", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "PYTHON")
 
 
@@ -42,14 +42,14 @@ def run(
     interpreter that starts here.
 
     Args:
-        modules: what it has imported.
+        modules: the names of the modules that it has imported.
         function: "module:name".
-        arguments: of the call.
+        arguments: the arguments of the call.
         timeout: in seconds; the copy is killed after it.
 
     Returns:
-        The exit status, or the negative number of the signal that ended the copy; what it wrote to
-        stdout; and to stderr.
+        The exit status, or the negative number of the signal that ended the copy; and what it wrote
+        to stdout and to stderr.
 
     Raises:
         subprocess.TimeoutExpired: it did not end in time.
@@ -62,7 +62,7 @@ def run(
     }
     with ExitStack() as stack:
         asked, output, errors = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
-        # Not the message itself, which has a largest length; an environment has a greater one.
+        # In a file, since a message has a maximum length that an environment can exceed.
         asked.write(json.dumps(request).encode())
         asked.seek(0)
         with _turns:
@@ -74,7 +74,7 @@ def run(
             except ConnectionError:
                 raise RuntimeError(f"the interpreter that is copied {server.ended()}") from None
             finally:
-                if not server.is_idle:  # what it says next would be taken for another's answer
+                if not server.is_idle:  # its late answer would be taken for that of another call
                     _servers.pop(tuple(modules)).end()
         return status, _text(output), _text(errors)
 
@@ -114,11 +114,11 @@ class _Server:
         return int(answer)
 
     def ended(self) -> str:
-        """Words for the end of one that does not answer any more."""
+        """A message about the end of a server that no longer answers."""
         return f"ended: {self._process.wait()}"
 
     def end(self) -> None:
-        """End it. Closing the socket would not, where a process that was forked here has it too."""
+        """End it. Closing the socket would not, if a process forked from this one holds it too."""
         self._process.kill()
         self._process.wait()
         self._asking.close()
@@ -129,7 +129,7 @@ _turns = Lock()
 
 
 def _server(modules: tuple[str, ...]) -> _Server:
-    """The one for these modules; another one where what it read as it started has changed."""
+    """The server for these modules; a new one if a variable that it read at its start changed."""
     found = _servers.get(modules)
     if found is not None and found.surroundings != _surroundings():
         _servers.pop(modules).end()
@@ -150,7 +150,7 @@ def _end_all() -> None:
 
 
 def serve(descriptor: str, *modules: str) -> None:
-    """In the interpreter that is copied: answer requests; in a copy, do one and return."""
+    """Answer requests in the interpreter that is copied; in a copy, carry out one and return."""
     for module in modules:
         importlib.import_module(module)
     gc.collect()

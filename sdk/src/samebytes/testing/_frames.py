@@ -28,7 +28,7 @@ __all__ = ["FrameSuite"]
 
 
 class FrameSuite(ObjectSuite):
-    """Inherit it once for each memory type that has frames.
+    """Tests of frames. Inherit it once for each memory type that has frames.
 
     Class attributes:
         memory: the memory type.
@@ -43,7 +43,7 @@ class FrameSuite(ObjectSuite):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if not hasattr(cls, "memory"):  # a base class of somebody's own
+        if not hasattr(cls, "memory"):  # a base class of the author's own
             return
         memory = cls.memory
         choose_tests(
@@ -68,7 +68,7 @@ class FrameSuite(ObjectSuite):
         return self.memory.frame(self.memory.make_frame(image), image)
 
     def test_image(self, case: ImageInfo) -> None:
-        """Format and size are those of the native frame; there is nothing of sound in it."""
+        """Format and size are those of the native frame, and it has no `audio`."""
         frame = self.frame(case)
         assert frame.image == case
         assert (frame.format, frame.width, frame.height) == (case.format, case.width, case.height)
@@ -77,7 +77,7 @@ class FrameSuite(ObjectSuite):
             _ = frame.audio
 
     def test_planes(self, case: ImageInfo) -> None:
-        """The planes are tensors of the format's shapes, the same ones each time."""
+        """The planes are tensors of the format's shapes, and the same objects each time."""
         frame = self.frame(case)
         layouts = case.plane_layouts()
         assert len(frame) == len(layouts)
@@ -126,7 +126,7 @@ class FrameSuite(ObjectSuite):
         assert mapped.image == case
 
     def test_closing_closes_the_planes(self, case: ImageInfo) -> None:
-        """Rule 2: a frame's planes end with it; a plane may end before."""
+        """Rule 2: a frame's planes close with it; a plane may close earlier."""
         frame = self.frame(case)
         first, *others = frame.planes
         first.close()
@@ -157,23 +157,23 @@ class FrameSuite(ObjectSuite):
             assert mapped.info == plane.info
 
     def test_busy(self, case: ImageInfo) -> None:
-        """Rule 2: close() says whether memory is gone, which it is if nobody holds a plane."""
+        """Rule 2: close() reports whether memory is released: it is, unless a plane is held."""
         close_gives_back(AllocatedMemory(self.memory, case))
 
     def test_what_is_held_lives_on(self, case: ImageInfo) -> None:
-        """Rule 2: after False, holders read and write right bytes, and the last one releases."""
+        """Rule 2: after False, holders read and write the right bytes; the last one releases."""
         held_memory_lives_on(AllocatedMemory(self.memory, case))
 
     def test_allocated_planes_share_no_byte(self, case: ImageInfo) -> None:
-        """Rule 2: rows and planes of an allocated frame lie apart."""
+        """Rule 2: rows and planes of an allocated frame do not overlap."""
         planes_share_no_byte(AllocatedMemory(self.memory, case))
 
     def test_an_array_keeps_its_memory(self, case: ImageInfo) -> None:
-        """Rule 3: a view of one plane keeps the memory of that plane when the frame was dropped."""
+        """Rule 3: a view of one plane keeps that plane's memory after the frame was dropped."""
         array_keeps_its_memory(AllocatedMemory(self.memory, case))
 
     def test_natives_outlive_close(self, case: ImageInfo) -> None:
-        """Rule 2: where the framework counts who holds memory, close() only drops it."""
+        """Rule 2: where the framework counts references to memory, close() only drops one."""
         frame = self.memory.context().allocate_frame(case.format, case.width, case.height)
         views = views_of(self.memory, frame)
         expected = fill_each(views, 11)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory whose release is seen, and whose use after release ends the process."""
+"""Memory that counts its releases, and whose use after release ends the process."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 class GuardedMemory:
-    """Arrays on pages that nobody may touch once the last holder of an array is gone.
+    """Arrays on pages that cannot be accessed once the last holder of an array is gone.
 
     Released pages stay mapped, without any permission, so that no other memory takes their
-    addresses: whoever reads on gets SIGSEGV instead of someone else's bytes.
+    addresses: a later access gets SIGSEGV instead of the bytes of another object.
 
     Attributes:
-        releases: how often the memory was given back; more than once is an error too.
+        releases: how often the memory was released; more than once is an error too.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class GuardedMemory:
 
     @property
     def released(self) -> bool:
-        """True if the memory was given back."""
+        """True if the memory was released."""
         return self.releases > 0
 
     def _release(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The expectations of a scenario: the parts that are held, and the values each must read."""
+"""The expectations of a scenario: the parts that are held, and the values that each must read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Root:
     """A piece of memory that was made at the source.
 
     Attributes:
-        access: where accesses cannot be mixed, that of its living mappings.
+        access: the access mode of its living mappings, where modes cannot be mixed.
     """
 
     case: Case
@@ -37,7 +37,7 @@ class Root:
 class View:
     """The values that holders of some bytes see: all parts of a view see each write at once.
 
-    An ALIAS or IMPORT is of the view of its source. A MAP or COPY has a view of its own.
+    An ALIAS or IMPORT belongs to the view of its source. A MAP or COPY has a view of its own.
     """
 
     root: Root
@@ -53,10 +53,10 @@ class Part:
 
     Attributes:
         kind: native, object, views, slices, array, plane, or storage.
-        ends: what its close() ends; None for what was made by others.
-        holds: what it keeps from ending.
-        may_hold: what it may keep: of copies, and where the framework counts who holds.
-        frame: of a plane, the frame with which it closes.
+        ends: what its close() ends; None if others made it.
+        holds: what it keeps alive.
+        may_hold: what it may keep alive: for copies, and where the framework counts references.
+        frame: for a plane, the frame with which it closes.
     """
 
     kind: str
@@ -78,7 +78,7 @@ def name_of(part: Part) -> str:
 
 
 def check_values(part: Part) -> None:
-    """See that a part reads the values of its view."""
+    """Assert that a part reads the values of its view."""
     expected = part.view.values
     views: Sequence[np.ndarray[Any, Any]]
     if part.kind == "native":

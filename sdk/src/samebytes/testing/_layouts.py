@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in any layout, and what is odd about one."""
+"""Arrays of any layout, and the oddities of a layout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def array_of(info: TensorInfo, *, before: int = 0) -> np.ndarray[Any, Any]:
 
     Args:
         info: dtype, shape and strides in bytes; negative and zero strides are kept.
-        before: bytes that lie before the lowest element.
+        before: how many bytes of memory lie before the lowest element.
     """
     low, high = info.extent
     buffer = np.zeros(before - low + high, np.uint8)
@@ -42,7 +42,7 @@ class Layout(NamedTuple):
     readonly: bool = False
 
     def array(self) -> np.ndarray[Any, Any]:
-        """A new zeroed array that lies so, on pages of its own."""
+        """A new zeroed array of this layout, on pages of its own."""
         low, high = self.info.extent
         pages = _pages(self.offset - low + high)
         start = self.offset - low
@@ -58,7 +58,7 @@ class ImageLayout(NamedTuple):
 
     Attributes:
         image: format and size.
-        planes: with the pitch and the offset of each.
+        planes: the layout of each plane, with its pitch and offset.
         readonly: the planes cannot be written.
     """
 
@@ -67,7 +67,7 @@ class ImageLayout(NamedTuple):
     readonly: bool = False
 
     def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """New zeroed planes that lie so, on pages of their own."""
+        """New zeroed planes of these layouts, on pages of their own."""
         pages = _pages(max(p.start + p.span for p in self.planes))
         arrays = tuple(
             np.ndarray(p.shape, p.dtype, pages, p.offset, p.strides) for p in self.planes
@@ -83,11 +83,12 @@ def _pages(nbytes: int) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layouts:
-    """The odd layouts that are served: a capability.
+    """A declaration of the odd layouts that are served.
 
     Each attribute is True if that oddity is served, though perhaps not together with others; False
-    if it is always refused; None if nothing is said. The suites check it: what is served lies
-    exactly as asked, and what is not is refused by an error of samebytes that says why.
+    if it is always refused; None if nothing is declared. The suites check this: a served layout
+    lies in memory exactly as requested, and others are refused by an error of samebytes that says
+    why.
 
     Attributes:
         pitched: a gap between rows, as the padded rows of images have it.
@@ -97,7 +98,7 @@ class Layouts:
         overlapping: elements that share bytes, as in broadcast arrays.
         empty: an axis without elements.
         scalar: no axes.
-        offset: the bytes begin anywhere; False means that they must begin with a page.
+        offset: the bytes begin anywhere; False means that they must begin at the start of a page.
         readonly: memory that cannot be written (mapped with access "r").
     """
 
@@ -112,7 +113,7 @@ class Layouts:
     readonly: bool | None = None
 
     def declared(self) -> Iterator[tuple[str, bool]]:
-        """All oddities that are declared: (oddity, whether it is served)."""
+        """Yield each oddity that is declared, and True if it is served."""
         for field in fields(self):
             served = getattr(self, field.name)
             if served is not None:

@@ -30,7 +30,7 @@ __all__ = ["LifetimeChecks", "assert_holds"]
 _FORK_LIMIT_S = 60
 _SETS_PER_THREAD = 8
 _LAST_STEPS = 40  # a whole scenario
-# By class: a process takes longer to start than most of what is checked in it.
+# Kept for each class: a process takes longer to start than most of the checks in it.
 _results: weakref.WeakKeyDictionary[type, dict[str, _child.ChildResult]] = (
     weakref.WeakKeyDictionary()
 )
@@ -40,7 +40,7 @@ class LifetimeChecks(Declared):
     """The common part of the suites of tensors, frames and mappings.
 
     Class attributes:
-        cases: what is made at the source.
+        cases: the objects that are made at the source.
         accesses: the access modes that the mapping serves.
         transfer: the strongest thing that happens to the bytes on the way.
         threads: how many threads work at once; 1 where the framework allows no more.
@@ -76,15 +76,15 @@ class LifetimeChecks(Declared):
     def test_lifetimes(self) -> None:
         """Rules 2 and 3: scenarios of make, map, hold, write, close and drop, in any order.
 
-        Each part reads the right bytes for as long as it is held; close() says False exactly
-        while somebody holds the memory; and that is given back with its last holder. In a process
-        of its own, as a mistake would end it. Where the source can lie over given memory, that
-        memory cannot be touched after its release, and its release is seen.
+        Each part reads the right bytes for as long as it is held; close() returns False exactly
+        while something holds the memory; and the memory is released with its last holder. Runs in
+        a process of its own, since a mistake would end it. If the source can lie over foreign
+        memory, its release is detected, and any access after it ends the process.
         """
         self._in_child("check_lifetimes")
 
     def test_fork(self) -> None:
-        """Rule 3: what a forked child drops is still its parent's."""
+        """Rule 3: objects that a forked child drops live on in its parent."""
         self._in_child("check_fork")
 
     def test_exit_with_living_mappings(self) -> None:
@@ -92,7 +92,7 @@ class LifetimeChecks(Declared):
         self._in_child("check_exit")
 
     def test_threads(self) -> None:
-        """Rule 9: threads map their own objects at once, the first of them at the same moment."""
+        """Rule 9: threads map objects of their own at once, and begin at the same moment."""
         source, target = self.ends()
         source.context().forget_routes()
         access = self._reading()
@@ -109,7 +109,7 @@ class LifetimeChecks(Declared):
         in_threads(self.threads, work)
 
     def test_ends_in_any_thread(self) -> None:
-        """Rule 9: what one thread made, another one may close or drop."""
+        """Rule 9: one thread may close or drop what another one made."""
         source, target = self.ends()
         access, sets, guards = self._reading(), [], []
         for number in range(self.threads * _SETS_PER_THREAD):
@@ -135,7 +135,7 @@ class LifetimeChecks(Declared):
         assert all(g.releases == 1 for g in given)
 
     def test_nothing_is_left(self) -> None:
-        """Rule 4: what was mapped and dropped leaves nothing: it is all given back at once."""
+        """Rule 4: mappings that were dropped leave nothing: all is released at once."""
         source, target = self.ends()
 
         def once() -> None:
@@ -147,7 +147,7 @@ class LifetimeChecks(Declared):
                     item.close()
 
         once()
-        once()  # what grows up to a limit, such as a cache of routes, has grown
+        once()  # by now, caches that grow up to a limit, such as that of routes, have grown
 
         def counts() -> dict[str, int]:
             return {**source.native_counts(), **target.native_counts()}
@@ -176,8 +176,8 @@ class LifetimeChecks(Declared):
         run_lifetimes(plan, self.scenarios)
 
     def check_fork(self) -> None:
-        """Runs in a child process, which has no threads yet but those of frameworks."""
-        gc.freeze()  # collecting what the frameworks made takes longer than all of this
+        """Runs in a child process that has no threads yet but those of frameworks."""
+        gc.freeze()  # collecting the frameworks' objects takes longer than all of this
         source, target = self.ends()
         safe = source.fork_safe and target.fork_safe
         for case in self.cases:
@@ -215,7 +215,7 @@ class LifetimeChecks(Declared):
             assert guard is None or guard.releases == 1
 
     def check_exit(self) -> None:
-        """Runs in a child process: leave everything alive in a module that outlives us."""
+        """Runs in a child process: leave everything alive in a module that outlives this one."""
         for case in self.cases:
             for access in self.accesses:
                 interpreter_ends_well(MappingUnderTest(self, case), access)
@@ -224,13 +224,13 @@ class LifetimeChecks(Declared):
 def assert_holds(
     views: tuple[np.ndarray[Any, Any], ...], values: list[np.ndarray[Any, Any]]
 ) -> None:
-    """The elements are these."""
+    """Assert that the views hold these values."""
     for view, expected in zip(views, values, strict=True):
         assert np.array_equal(view, expected), "the bytes changed"
 
 
 def take_freed_memory(memory: Memory, case: Case) -> None:
-    """Let the allocator hand out what was freed, so that reading it on shows."""
+    """Make the allocator reuse freed memory, so that reading it after its release shows."""
     for _ in range(2):
         for view in views_of(memory, item_of(memory, case)):
             fill(view, 200)

@@ -2,7 +2,7 @@
 """MapperSuite: the rules for mapping from one memory type to another.
 
 Its tests are in `_mapping_bytes`, `_mapping_objects`, `_mapping_declared`, `_mapping_layouts`,
-`_drop_orders` and `_lifetimes`; which of them apply is decided here.
+`_drop_orders` and `_lifetimes`; this module decides which of them apply.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["MapperSuite"]
 
 
 class MapperSuite(ByteChecks, ObjectChecks, DeclarationChecks, LayoutChecks):
-    """Inherit it once for each pair of memory types and level.
+    """Tests of a mapping. Inherit it once for each pair of memory types and each level.
 
     Class attributes:
         source, target: the two memory types.
@@ -43,7 +43,7 @@ class MapperSuite(ByteChecks, ObjectChecks, DeclarationChecks, LayoutChecks):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cases = getattr(cls, "cases", ())
-        if not cases:  # a base class of somebody's own
+        if not cases:  # a base class of the author's own
             return
         frames = not isinstance(cases[0], TensorInfo)
         copies = cls.transfer is Transfer.COPY
@@ -96,7 +96,7 @@ class MapperSuite(ByteChecks, ObjectChecks, DeclarationChecks, LayoutChecks):
             metafunc.parametrize("dtype_name", self.source.dtypes or DTYPES)
         if "access" in metafunc.fixturenames:
             metafunc.parametrize("access", self.accesses)
-        if "reading" in metafunc.fixturenames:  # in "w", what was there before is undefined
+        if "reading" in metafunc.fixturenames:  # with "w", the earlier bytes are undefined
             metafunc.parametrize("reading", [a for a in self.accesses if a != "w"])
         if "writing" in metafunc.fixturenames:
             metafunc.parametrize("writing", [a for a in self.accesses if a != "r"])

@@ -55,7 +55,7 @@ class Mapping(DropChecks):
         copy: bool | None = None,
         queue: Any = None,
     ) -> Tensor | Frame:
-        """The mapping under test; without `copy`, it copies where its transfer is a copy."""
+        """The mapping under test; if `copy` is None, it copies if its transfer is a copy."""
         if copy is None:
             copy = self.copies
         target = self.target.context()
@@ -69,7 +69,7 @@ class Mapping(DropChecks):
         return mapped
 
     def _spec(self) -> MapperSpec:
-        """The declaration of `mapper` by its plugin."""
+        """The spec with which its plugin declares `mapper`."""
         assert self.mapper is not None
         return _spec_of(self.mapper, self.source.node, self.target.node)
 
@@ -80,7 +80,7 @@ class Mapping(DropChecks):
 
 @cache
 def _spec_of(mapper: str, source: str, target: str) -> MapperSpec:
-    # Each look at the installed plugins is a scan of all installed packages.
+    # Looking up the installed plugins scans all installed packages each time.
     (spec,) = [
         edge
         for plugin in samebytes.installed_plugins()

@@ -41,17 +41,17 @@ class ByteChecks(Mapping):
         (copies_are_copies if self.copies else same_bytes)(self.under_test(case), access)
 
     def test_writes_to_the_source_show_in_the_mapping(self, case: Case, reading: Access) -> None:
-        """Rule 1: what is written to the source afterwards is read in the mapping."""
+        """Rule 1: later writes to the source are read through the mapping."""
         writes_to_the_source_show(self.under_test(case), reading)
 
     def test_writes_to_the_mapping_show_in_the_source(self, case: Case, writing: Access) -> None:
-        """Rule 1: what is written through a mapping, and flushed, is read in the source."""
+        """Rule 1: writes through a mapping, once flushed, are read in the source."""
         writes_to_the_mapping_show(self.under_test(case), writing)
 
     def test_mixed_access(self, case: Case) -> None:
-        """Rule 1: what is mapped for reading sees what a mapping for writing writes.
+        """Rule 1: a mapping for reading sees the writes of a mapping for writing.
 
-        Where they cannot live at once, the second is refused until the first has ended.
+        If both cannot live at once, the second is refused until the first has ended.
         """
         item = self.item(case)
         reading = self.map(item, "r")
@@ -68,12 +68,12 @@ class ByteChecks(Mapping):
             np.testing.assert_array_equal(view, values)
 
     def test_copies_are_asked_for(self, case: Case) -> None:
-        """Rule 1: where the bytes are copied, that is refused without copy=True."""
+        """Rule 1: a mapping that copies the bytes is refused without copy=True."""
         with pytest.raises(CopyRequiredError, match="copy=True"):
             self.map(self.item(case), self._reading(), copy=False)
 
     def test_every_dtype(self) -> None:
-        """Rules 1 and 5: each element type there is keeps its bytes, or is refused by name."""
+        """Rules 1 and 5: every element type keeps its bytes, or is refused by name."""
 
         def map_(item: Tensor) -> Tensor:
             mapped = self.map(item, self._reading())
@@ -109,15 +109,15 @@ class ByteChecks(Mapping):
         each_plane_is_published(self.under_test(case), writing)
 
     def test_a_plane_keeps_its_memory(self, case: Case, reading: Access) -> None:
-        """Rule 3: a view of one plane keeps that plane's memory, when all else was dropped."""
+        """Rule 3: a view of one plane keeps that plane's memory after all else was dropped."""
         plane_keeps_its_memory(self.under_test(case), reading)
 
     def test_the_mapping_outlives_the_source(self, case: Case) -> None:
-        """Rule 3: a view or the native of a mapping keeps its memory, when all else was dropped."""
+        """Rule 3: a view or the native of a mapping keeps its memory after all else was dropped."""
         holds(mapping_outlives_its_source, self.under_test(case), self._reading())
 
     def test_the_source_closes_after_the_mapping(self, case: Case) -> None:
-        """Rule 2: what is no longer mapped can be closed, and has its bytes until then."""
+        """Rule 2: a source that is no longer mapped can be closed, and keeps its bytes before."""
         source_closes_after_its_mapping(self.under_test(case), self._reading())
 
     def test_two_mappings_close_in_any_order(self, case: Case) -> None:
@@ -125,5 +125,5 @@ class ByteChecks(Mapping):
         holds(mappings_close_in_any_order, self.under_test(case), self._reading())
 
     def test_regions_map(self, case: TensorInfo) -> None:
-        """Rule 1: rows of a native map as these rows, or are refused by name."""
+        """Rule 1: a region of a native maps to exactly its rows, or is refused by name."""
         holds(regions_map, Regions(self.source, case), self.under_test(case))

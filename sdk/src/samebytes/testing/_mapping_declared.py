@@ -42,7 +42,7 @@ class DeclarationChecks(Mapping):
         assert mapped.context == self.target.context()
 
     def test_the_edge_says_what_happens(self) -> None:
-        """Rule 1: what the plugin declares of the edge is what the suite declares."""
+        """Rule 1: the plugin declares the same for the edge as the suite."""
         frames = not isinstance(self.cases[0], TensorInfo)
         spec = self._spec()
         assert spec.transfer is self.transfer
@@ -50,7 +50,7 @@ class DeclarationChecks(Mapping):
         assert spec.level == ("frame" if frames else "tensor") or spec.serves("frame")
 
     def test_refusals(self, refusal: tuple[Case, str]) -> None:
-        """Rule 5: what the target cannot have is refused with the reason, and nothing is copied."""
+        """Rule 5: cases that the target cannot hold are refused with a reason, without a copy."""
         case, reason = refusal
         item = self.item(case)
         samebytes.reset_stats()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of MapperSuite on odd layouts: mapped exactly so, or refused with a reason."""
+"""The tests of MapperSuite on odd layouts: mapped exactly, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class LayoutChecks(Mapping):
     layouts: ClassVar[Layouts] = Layouts()
 
     def test_declared_layouts(self, oddity: str) -> None:
-        """Rules 1 and 5: an oddity that is declared is served, or refused, as declared."""
+        """Rules 1 and 5: each declared oddity is served or refused, as declared."""
         self._map_layout(EXAMPLES[oddity], served=getattr(self.layouts, oddity))
 
     def test_any_layout(self) -> None:
-        """Rules 1 and 5: any layout there is maps exactly, or is refused, as declared."""
+        """Rules 1 and 5: any layout maps exactly or is refused, as declared."""
         readonly = "r" in self.accesses
 
         @repeatable

@@ -25,7 +25,7 @@ __all__ = ["ObjectChecks"]
 
 
 class ObjectChecks(Mapping):
-    """The part of MapperSuite that is about the object."""
+    """The part of MapperSuite that is about the object that map() returns."""
 
     def test_a_new_object(self, case: Case, access: Access) -> None:
         """Rules 2 and 8: a new object of the target's context, whose parent is the source."""
@@ -48,7 +48,7 @@ class ObjectChecks(Mapping):
         assert not item.closed
 
     def test_what_is_known_of_a_frame_is_kept(self, case: Case) -> None:
-        """Rule 8: format, time, metadata and regions go along."""
+        """Rule 8: a mapping keeps format, time, metadata and regions."""
         item = self.item(case)
         assert isinstance(item, Frame)
         item.meta.pts, item.meta.time_base = 42, Fraction(1, 90_000)
@@ -79,12 +79,12 @@ class ObjectChecks(Mapping):
         if "r" in self.accesses:
             mapping_is_readonly(self.map(reading, "r"))
         writing: tuple[Access, ...] = ("w", "rw")
-        for access in writing:  # whether it serves that or not
+        for access in writing:  # even if the mapping does not serve that access
             with pytest.raises(AccessError, match="read-only"):
                 self.map(reading, access)
 
     def test_queue(self, case: Case, access: Access) -> None:
-        """Rule 7: with a queue nothing waits; after wait() the bytes are there."""
+        """Rule 7: with a queue map() does not wait; after wait() the bytes are there."""
         queue = self.source.queue() or self.target.queue()
         item = self.item(case)
         expected = fill_each(self.views(item), 77)
@@ -114,7 +114,7 @@ class ObjectChecks(Mapping):
         assert_closed(item)
 
     def test_closing_owned_memory(self, case: Case) -> None:
-        """Rule 2: closed memory lives on while a mapping uses it, and goes with that."""
+        """Rule 2: closed memory lives on while a mapping uses it, and is released with it."""
         for what in ("mapping", "native") if self.target.natives_hold else ("mapping",):
             owned = allocate(self.source, case)
             expected = fill_each(self.views(owned), 4)
@@ -132,9 +132,9 @@ class ObjectChecks(Mapping):
             assert not any(ref() is not None for ref in made), "the last holder did not release it"
 
     def test_the_end_of_a_block(self, case: Case, writing: Access) -> None:
-        """Rule 2: the end of a block publishes; views that outlive it stay readable.
+        """Rule 2: the end of a block publishes writes; views that outlive it stay readable.
 
-        With the last of them nothing of the mapping is left.
+        Once the last view is dropped, nothing of the mapping is left.
         """
         item = self.item(case)
         fill_each(self.views(item), 90)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The description of a memory type for the suites: its capabilities, and its framework's view."""
+"""The description of a memory type for the suites: its capabilities and its framework's view."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def address_of(array: np.ndarray[Any, Any]) -> int:
 
 
 def fill(view: np.ndarray[Any, Any], seed: int) -> np.ndarray[Any, Any]:
-    """Write values that depend on position and `seed`; returns a copy of what `view` then holds.
+    """Write values that depend on position and `seed`, and return a copy of them.
 
     Two seeds that differ by less than 251 give different values in every element.
 
     Args:
         view: the array to write to.
-        seed: a number from 0 on.
+        seed: an integer of at least 0.
     """
     values = (np.arange(view.size) + seed) % (2 if view.dtype == np.bool_ else 251)
     view[...] = values.reshape(view.shape).astype(view.dtype)
@@ -48,41 +48,42 @@ def fill(view: np.ndarray[Any, Any], seed: int) -> np.ndarray[Any, Any]:
 
 
 def fill_each(views: Sequence[np.ndarray[Any, Any]], seed: int) -> list[np.ndarray[Any, Any]]:
-    """`fill` each of them with values of its own, so that planes that changed places show."""
+    """`fill` each view with values of its own, so that swapped planes show; return copies."""
     return [fill(view, seed + _BETWEEN_PLANES * n) for n, view in enumerate(views)]
 
 
 class Memory:
-    """One memory type, through its own framework. An author subclasses this.
+    """One memory type, as its own framework shows it. Authors of backends subclass it.
 
-    The class attributes declare what it can. Both answers are checked: what is declared must work,
-    and what is declared not to must be refused by the right error of samebytes.
+    The class attributes declare its capabilities, and the suites check either answer: a declared
+    capability must work, and one that is declared missing must be refused by the right error of
+    samebytes.
 
-    None of the methods may go through samebytes, save `tensor` and `frame`: what they show is
-    what samebytes is compared with.
+    The suites compare samebytes with what the methods return, so no method may go through
+    samebytes, except `context`, `tensor` and `frame`.
 
     Class attributes:
         memory_type: its name.
-        node: its name in routes, where that is not the memory type ("openvino:GPU").
-        device: the kind of device that it needs, as `missing_device` names it: where there is none,
+        node: its name in routes, if that is not the memory type ("openvino:GPU").
+        device: the kind of device that it needs, as for `missing_device`; without such a device,
             its tests are skipped.
-        host_visible: the CPU reads it where it lies.
+        host_visible: True if the CPU can read it in place.
         dlpack_device: the DLDeviceType (dlpack.h) that tensors have as DLPack producers: 1, the
-            CPU, by default. What the CPU cannot read exports nothing, unless another type is said
-            here.
-        readonly_enforced: `view` of what was mapped with access "r" cannot be written.
-        allocates, allocates_frames: its context's allocate() and allocate_frame() work.
-        pool: how many natives allocate() can give at a time, all in use; None where memory alone
-            limits it.
-        opaque: it has no linear layout (images, tiled surfaces): strides are None.
+            CPU, by default. Memory that the CPU cannot read exports nothing, unless another type
+            is given here.
+        readonly_enforced: True if `view` of a mapping with access "r" cannot be written.
+        allocates, allocates_frames: True if its context's allocate() and allocate_frame() work.
+        pool: how many natives from allocate() can be in use at once; None if only the amount of
+            memory limits it.
+        opaque: True if it has no linear layout (images, tiled surfaces): strides are None.
         layouts: which odd layouts natives over given arrays can have (needs `over`).
-        dtypes: the element types that it has, of those numpy has; None: that is not said.
-        formats: the image formats that its frames have; None: that is not said.
-        natives_hold: a native object holds the storage of its memory. It is False where the
-            framework's own objects keep the memory, and samebytes makes no storage for it: then
-            close() says None, and the memory ends with the last native.
-        fork_safe: a process made by os.fork() may look at what it inherits, and drop it. Where it
-            is False the child only ends, as drivers are of no use there.
+        dtypes: the element types that it has, among those of numpy; None if not declared.
+        formats: the image formats that its frames have; None if not declared.
+        natives_hold: True if a native object holds the storage of its memory. False if the
+            framework's own objects keep the memory and samebytes makes no storage for it: then
+            close() returns None, and the memory ends with the last native.
+        fork_safe: True if a process made by os.fork() may read and drop the objects that it
+            inherits. If False, the child only ends, since drivers do not work there.
     """
 
     memory_type: ClassVar[str]
@@ -107,9 +108,9 @@ class Memory:
             cls.node = cls.memory_type
 
     def need(self) -> None:
-        """Skip the test where something that it needs is missing; by default the `device`.
+        """Skip the test if something that it needs is missing, by default the `device`.
 
-        Override it for other things, such as a package: `pytest.importorskip`.
+        Override it for other requirements, such as a package: `pytest.importorskip`.
         """
         if self.device and not has_device(self.node):
             pytest.skip(missing_device(self.device))
@@ -125,7 +126,7 @@ class Memory:
     def make_readonly(self, info: TensorInfo) -> Any:
         """A new native tensor that cannot be written.
 
-        Leave it where the framework has no such thing.
+        Do not override it if the framework has no read-only tensors.
 
         Args:
             info: dtype, shape and strides.
@@ -135,7 +136,7 @@ class Memory:
     def over(self, array: np.ndarray[Any, Any]) -> Any:
         """A native tensor over the memory of `array`, which it keeps alive.
 
-        Leave it where the framework cannot use foreign memory, and override `make`.
+        If the framework cannot use foreign memory, override `make` instead.
 
         Args:
             array: a numpy array.
@@ -158,8 +159,8 @@ class Memory:
     def region(self, native: Any, begin: int, end: int) -> Any:
         """Rows `begin` to `end` of a native tensor, as the framework's own object of that type.
 
-        Without this, native[begin:end], where natives can be sliced. None where the framework has
-        no such thing.
+        By default, native[begin:end] if natives can be sliced. None if the framework has no
+        regions.
 
         Args:
             native: the framework's own object.
@@ -182,7 +183,7 @@ class Memory:
     def frame_over(self, arrays: Sequence[np.ndarray[Any, Any]], image: ImageInfo) -> Any:
         """A native frame over those planes, which it keeps alive.
 
-        Leave it where the framework cannot use foreign memory, and override `make_frame`.
+        If the framework cannot use foreign memory, override `make_frame` instead.
 
         Args:
             arrays: one for each plane.
@@ -199,7 +200,7 @@ class Memory:
         return tuple(self.view(plane) for plane in native)
 
     def plane_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of a plane here, from (rows, columns) or (rows, columns, channels).
+        """The shape of a plane in this memory type, from (rows, columns[, channels]).
 
         Args:
             shape: elements along each axis.
@@ -207,15 +208,15 @@ class Memory:
         return shape
 
     def address(self, view: np.ndarray[Any, Any]) -> int:
-        """The place where a view begins: equal for two views of one place, and only then.
+        """The place where a view begins: equal for two views if and only if they begin there.
 
         Args:
-            view: what `view` or `views` returned.
+            view: an array that `view` or `views` returned.
         """
         return address_of(view)
 
     def context(self) -> Context:
-        """The context. Where the node has several devices, an author says which: "toy:1"."""
+        """The context. If the node has several devices, override it to choose one: "toy:1"."""
         return samebytes.context(self.node)
 
     def tensor(self, native: Any) -> Tensor:
@@ -227,7 +228,7 @@ class Memory:
         return samebytes.tensor(native)
 
     def frame(self, native: Any, image: ImageInfo) -> Frame:
-        """The frame over a native frame; `image` is for frameworks whose frames do not say.
+        """The frame over a native frame; `image` is for frameworks whose frames do not have it.
 
         Args:
             native: the framework's own object.
@@ -237,20 +238,20 @@ class Memory:
         return samebytes.frame(native)
 
     def queue(self) -> Any:
-        """A queue for `map(queue=)`, or None where there is none."""
+        """A queue for `map(queue=)`, or None."""
         return None
 
     def native_counts(self) -> Mapping[str, int]:
         """The number of living native objects, by kind, as the framework counts them.
 
-        The checks for leaks compare them before and after. Descriptors, storages and Python's
-        objects are counted without it.
+        The checks for leaks compare the numbers before and after. Descriptors, storages and
+        Python's objects are counted in any case.
         """
         return {}
 
 
 class ArrayMemory(Memory):
-    """Memory types whose native tensors are numpy arrays; as it is, that of "cpu"."""
+    """A memory type whose native tensors are numpy arrays; by default, "cpu"."""
 
     memory_type = "cpu"
     allocates = True
@@ -281,17 +282,17 @@ class ArrayMemory(Memory):
 
 
 class DeviceMemory(Memory):
-    """Memory that the CPU cannot read where it lies: device memory, tiled surfaces.
+    """Memory that the CPU cannot read in place: device memory, tiled surfaces.
 
-    An author writes `layout`, `read` and `write` in place of `view`, and `make`; with frames
-    `make_frame` too, and `planes` where the framework has frame objects.
+    Override `make`, and `layout`, `read` and `write` instead of `view`; for frames also
+    `make_frame`, and `planes` if the framework has frame objects.
     """
 
     host_visible = False
     readonly_enforced = False
 
     def layout(self, native: Any) -> TensorInfo:
-        """dtype and shape of a native tensor, or of what `planes` gives.
+        """dtype and shape of a native tensor, or of an object from `planes`.
 
         Args:
             native: the framework's own object.
@@ -307,7 +308,7 @@ class DeviceMemory(Memory):
         raise NotImplementedError
 
     def write(self, native: Any, values: np.ndarray[Any, Any]) -> None:
-        """Set all elements; it is done when this returns.
+        """Set all elements; the write is complete when this returns.
 
         Args:
             native: the framework's own object.
@@ -324,7 +325,7 @@ class DeviceMemory(Memory):
         return cast("Sequence[Any]", native)
 
     def handle_of(self, native: Any) -> int:
-        """The handle of the memory, or its address: equal for two natives of one place.
+        """The handle of the memory, or its address: equal for two natives over the same memory.
 
         Args:
             native: the framework's own object.
@@ -340,7 +341,7 @@ class DeviceMemory(Memory):
         return tuple(self.view(plane) for plane in self.planes(native))
 
     def address(self, view: np.ndarray[Any, Any]) -> int:
-        """The handle of what is viewed."""
+        """The handle of the memory that is viewed."""
         assert isinstance(view, DeviceView)
         return self.handle_of(view.native)
 

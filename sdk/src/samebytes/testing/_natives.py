@@ -42,14 +42,14 @@ def array_at(
 def array_in(
     fd: int, nbytes: int, info: TensorInfo, offset: int = 0, keep: object = None
 ) -> np.ndarray[Any, Any]:
-    """An array over a mapping of its own of a descriptor, which the caller may close.
+    """An array over a new mapping of a descriptor, which stays the caller's to close.
 
     Args:
-        fd: of a memfd, a DMA-BUF or a file.
+        fd: the descriptor of a memfd, a DMA-BUF or a file.
         nbytes: how much of it is mapped.
         info: dtype, shape and strides in bytes.
         offset: bytes from the beginning to the first element.
-        keep: what the array and its views hold besides, such as a native.
+        keep: another object that the array and its views hold, such as a native.
     """
     mapping = _Mapping(fd, nbytes)
     mapping.keep = keep

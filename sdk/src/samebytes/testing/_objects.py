@@ -27,10 +27,10 @@ _CLOSING_ROUNDS = 40
 
 
 def choose_tests(cls: type, suite: type, **applies: bool) -> None:
-    """Take tests that do not apply out of a subclass of `suite`, so that pytest sees none.
+    """Remove tests that do not apply from a subclass of `suite`, so that pytest sees none.
 
     Args:
-        applies: whether each of these tests applies; those that `cls` overrides stay.
+        applies: for each test, whether it applies; tests that `cls` overrides stay.
     """
     for name, wanted in applies.items():
         inherited = getattr(suite, name)
@@ -46,11 +46,11 @@ class ObjectSuite(LifetimeChecks):
     scenarios = 8
 
     def ends(self) -> tuple[Memory, Memory]:
-        """The memory type: what is mapped here is mapped to itself."""
+        """The memory type as both ends: objects are mapped to their own context."""
         return self.memory, self.memory
 
     def map(self, item: Tensor | Frame, access: Access = "r") -> Tensor | Frame:
-        """The identity."""
+        """The mapping of an object to its own context."""
         return item.map(item.context, access)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
@@ -71,7 +71,7 @@ class ObjectSuite(LifetimeChecks):
             assert [p.handle("data") for p in planes] == [address_of(v) for v in views]
 
     def test_the_native_is_kept(self, case: Case) -> None:
-        """Rule 3: what was wrapped is held, and handed out again as it was."""
+        """Rule 3: the wrapped native is held, and `native` returns that same object."""
         native = native_of(self.memory, case)
         item = item_of(self.memory, case, native)
         again = item.native
@@ -89,7 +89,7 @@ class ObjectSuite(LifetimeChecks):
         assert item.memory_type in repr(item) or item.context.node in repr(item)
 
     def test_map_to_itself_is_a_new_object(self, case: Case) -> None:
-        """Rule 2: an identity, too, gives a new object on the same bytes, whose parent is this."""
+        """Rule 2: mapping to the same context gives a new object on the same bytes, a child."""
         item = self.item(case)
         mapped = item.map(item.context.node, "rw")
         assert mapped is not item
@@ -121,7 +121,7 @@ class ObjectSuite(LifetimeChecks):
         assert reading.map(item.context.node).readonly
 
     def test_unknown_names(self, case: Case) -> None:
-        """Rule 5: a mistyped name gets an error that names the nearest ones."""
+        """Rule 5: a mistyped name raises an error that names the nearest ones."""
         item = self.item(case)
         mistyped = item.memory_type[:-1] + "_"
         with pytest.raises(UnknownNameError) as caught:
@@ -143,7 +143,7 @@ class ObjectSuite(LifetimeChecks):
         assert_closed(mapped)
 
     def test_borrowed_memory_just_closes(self, case: Case) -> None:
-        """Rule 2: what the user owns is not released, whoever still looks at it."""
+        """Rule 2: close() does not release the user's own memory, which stays readable."""
         item = self.item(case)
         native = item.native
         expected = fill_each(views_of(self.memory, item), 5)
@@ -199,7 +199,7 @@ class ObjectSuite(LifetimeChecks):
             np.testing.assert_array_equal(view, values)
 
     def test_close_while_another_thread_drops(self, case: Case) -> None:
-        """Rule 9: close() gives the memory back or says that it is in use, whoever drops when."""
+        """Rule 9: close() releases memory or reports it in use while another thread drops it."""
         for _ in range(_CLOSING_ROUNDS):
             item = allocate(self.memory, case)
             holder: list[Any] = [item.native]

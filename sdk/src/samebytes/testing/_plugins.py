@@ -40,7 +40,7 @@ from .rules.declaration import (
 
 __all__ = ["PluginSuite"]
 
-# Prints what the import of a module brings in.
+# Prints the modules that the import of a module brings in.
 _IMPORTED = """\
 import sys
 import samebytes.plugins
@@ -51,12 +51,12 @@ print(*set(sys.modules) - before)
 
 
 class PluginSuite:
-    """Inherit it once for each plugin.
+    """Tests of what a plugin declares. Inherit it once for each plugin.
 
     Class attributes:
         plugin: the name of its entry point in the group "samebytes.plugins".
-        frameworks: more modules that declaring must not import.
-        probes: it has a probe; without one, importable is usable.
+        frameworks: additional modules that the declaring module must not import.
+        probes: True if it has a probe; without one, it is usable if it can be imported.
     """
 
     plugin: ClassVar[str]
@@ -88,7 +88,7 @@ class PluginSuite:
         importing_is_light(imported, self.module_name(), self.module().PLUGIN)
 
     def test_plugin(self) -> None:
-        """It says for which plugin API it was written, and what it is; its hooks are hooks."""
+        """PLUGIN says for which plugin API the plugin is and what it is; its hooks are marked."""
         module_imports(self.module_name())
         plugin_is_declared(self.plugin, self.module())
         hooks_are_marked(self.plugin, self.module())
@@ -136,7 +136,7 @@ class PluginSuite:
             native_spelling(native)
 
     def test_probe(self) -> None:
-        """The probe answers; a no comes with its reason and a hint."""
+        """The probe answers; a negative answer comes with a reason and a hint."""
         probe = self.module().PLUGIN.probe
         assert probe is not None, "there is no probe: if it needs none, say `probes = False`"
         result = load(probe, self.plugin)()

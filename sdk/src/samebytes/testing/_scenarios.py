@@ -3,10 +3,10 @@
 
 A scenario draws steps: make, map, hold a native, an array or a slice, write, flush, wait, close,
 drop, collect. A model knows after each step who holds what, and therefore what every part must
-read, what close() must say, and when memory is given back.
+read, what close() must return, and when memory is released.
 
-random.Random draws them, and not hypothesis: its state machines leave rules out of most and
-repeat others, and few mistakes show without all kinds of steps in one scenario.
+random.Random draws the steps. Hypothesis would not do: its state machines leave some rules out of
+most scenarios and repeat others, and few mistakes show without all kinds of steps in one scenario.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STEPS = 25
 _MOST_PARTS = 10
 _SEEDS = 251
 _HELD = ("native", "views", "slices", "array", "storage", "plane")
-# By step, how often it is drawn where it can be taken.
+# The weight of each step in the draw from those that can be taken.
 _WEIGHTS = {
     "wrap": 2, "allocate": 2, "map": 6, "hold": 5, "write": 2, "settle": 2, "close": 2, "drop": 3,
 }  # fmt: skip
@@ -46,8 +46,8 @@ class Plan:
 
     Attributes:
         source, target: the two ends; the same one for identities.
-        cases: what is made in the source.
-        accesses, transfer, mixed_access: what the mapping serves, and does.
+        cases: the objects that are made in the source.
+        accesses, transfer, mixed_access: as in the suite.
         map: the mapping.
     """
 
@@ -61,7 +61,7 @@ class Plan:
 
 
 def run_lifetimes(plan: Plan, scenarios: int) -> None:
-    """Play `scenarios` scenarios. They are the same ones each time."""
+    """Play `scenarios` scenarios, which are the same each time."""
     for number in range(scenarios):
         _say(f"scenario {number}")
         scenario = _Scenario(plan, random.Random(number))
@@ -78,10 +78,10 @@ class _Scenario:
         self.rng = rng
         self.parts: list[Part] = []
         self.roots: list[Root] = []
-        gc.disable()  # whatever only the collector would end must not be there
+        gc.disable()  # no object may need the collector to be released
 
     def step(self) -> None:
-        """One of those that can be taken now, and what must hold after it."""
+        """Take one of the steps that are possible now, and check what must hold after it."""
         room, objects = len(self.parts) < _MOST_PARTS, bool(self.of_kind("object"))
         possible = {
             "wrap": room,
@@ -109,7 +109,7 @@ class _Scenario:
         self.memory_is_given_back_with_its_last_holder()
 
     def wrap(self) -> None:
-        """Memory of the user's."""
+        """Wrap memory of the user's."""
         chosen = self.rng.choice(self.plan.cases)
         _say(f"wrap {chosen}")
         source = self.plan.source
@@ -126,7 +126,7 @@ class _Scenario:
         ]
 
     def allocate(self) -> None:
-        """Memory of samebytes'."""
+        """Allocate memory of samebytes'."""
         chosen = self.rng.choice(self.owned_cases())
         _say(f"allocate {chosen}")
         source = self.plan.source
@@ -139,7 +139,7 @@ class _Scenario:
         self.parts.append(Part("object", item, source, view, False, held, ends=root))
 
     def map(self) -> None:
-        """To the other end, or to itself."""
+        """Map an object to the other end, or to its own context."""
         part = self.choose("object")
         across = self.rng.random() < 0.6 and part.memory is self.plan.source and not part.view.apart
         apart = across and self.plan.transfer in (Transfer.MAP, Transfer.COPY)
@@ -170,7 +170,7 @@ class _Scenario:
         holds, may_hold = part.holds, part.may_hold
         if apart and self.plan.transfer is Transfer.COPY:  # its parent may be closed
             holds, may_hold = frozenset(), holds | may_hold
-        if not part.memory.natives_hold:  # what its framework counts, close() does not see
+        if not part.memory.natives_hold:  # close() does not see what its framework counts
             holds, may_hold = frozenset(), holds | may_hold
         mine = Part(
             "object", mapped, memory, view, mapped.readonly, holds | made, may_hold,
@@ -181,7 +181,7 @@ class _Scenario:
             self.fill_through(mine)
 
     def hold(self) -> None:
-        """Something else over the same memory."""
+        """Hold something else over the memory of an object."""
         part, how = self.choose("object"), self.rng.choice(_HELD)
         item, memory, index = part.value, part.memory, 0
         value: Any = None
@@ -219,7 +219,7 @@ class _Scenario:
         )  # fmt: skip
 
     def write(self) -> None:
-        """Through an object, and publish it."""
+        """Write through an object, and publish it."""
         part = self.rng.choice(self.writable())
         _say(f"write to {name_of(part)}")
         self.fill_through(part)
@@ -236,7 +236,7 @@ class _Scenario:
             part.value.flush()
 
     def close(self) -> None:
-        """It says False exactly while somebody else holds what would end."""
+        """Close an object; close() returns False exactly while others hold the memory."""
         ending = [p for p in self.parts if p.ends is not None]
         part = (
             self.rng.choice(ending) if ending and self.rng.random() < 0.5 else self.choose("object")
@@ -264,7 +264,7 @@ class _Scenario:
         self.remove([part, *planes])
 
     def drop(self) -> None:
-        """The reference alone: whoever still holds the memory keeps it."""
+        """Drop only the reference: other holders of the memory keep it."""
         part = self.rng.choice(self.parts)
         _say(f"drop {name_of(part)}")
         for plane in self.parts:
@@ -297,12 +297,12 @@ class _Scenario:
         return self.rng.choice(self.of_kind(kind))
 
     def values(self, memory: Memory, item: Tensor | Frame) -> list[np.ndarray[Any, Any]]:
-        """Write new ones into it."""
+        """Write new values into an object, and return copies of them."""
         seed = self.rng.randrange(_SEEDS)
         return fill_each(views_of(memory, item), seed)
 
     def owned_cases(self) -> list[Case]:
-        """The cases that samebytes can allocate, and the mapping then shares."""
+        """The cases that samebytes can allocate and the mapping then shares."""
         if self.plan.transfer is Transfer.COPY:
             return []
         source = self.plan.source
@@ -313,12 +313,12 @@ class _Scenario:
         ]  # fmt: skip
 
     def disturbs(self, root: Root, access: Access) -> bool:
-        """True if a mapping apart would conflict with another one that it knows nothing of."""
+        """True if a new mapping with bytes of its own would conflict with another such mapping."""
         apart = [p.view for p in self.parts if p.view.root is root and p.view.apart]
         return any(p.writable for p in apart) or (access != "r" and bool(apart))
 
     def writable(self) -> list[Part]:
-        """The objects whose bytes may be written without harm to a mapping apart."""
+        """The objects that can be written without conflict with a mapping with bytes of its own."""
         return [
             p for p in self.of_kind("object")
             if not p.readonly and not p.view.stale and all(
@@ -336,9 +336,7 @@ class _Scenario:
                 continue
             if view is part.view or not view.apart:
                 view.values = values
-            elif (
-                not copies
-            ):  # what a driver mapped before is not looked at until it is mapped again
+            elif not copies:  # an earlier mapping of a driver is not read until it is mapped again
                 view.stale = True
 
     def remove(self, parts: list[Part]) -> None:
@@ -347,6 +345,6 @@ class _Scenario:
 
 
 def _say(what: str) -> None:
-    """The parent process shows the last of them, if this one ends."""
+    """Print a step; the parent process shows the last ones if this one ends."""
     sys.stdout.write(f"{what}\n")
     sys.stdout.flush()

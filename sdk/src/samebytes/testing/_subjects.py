@@ -26,13 +26,13 @@ _Array = np.ndarray[Any, Any]
 
 
 def holds(rule: Rule[P], *args: P.args, **kwargs: P.kwargs) -> None:
-    """Try a rule; where it cannot be tried, there is nothing to fail."""
+    """Try a rule; pass if it cannot be tried."""
     with suppress(NotChecked):
         rule(*args, **kwargs)
 
 
 class FrameworksContents:
-    """The elements by the framework's own means."""
+    """`Contents` by the framework's own means."""
 
     direct = True
 
@@ -41,21 +41,21 @@ class FrameworksContents:
         self.address = memory.address
 
     def views(self, item: Tensor | Frame) -> Sequence[_Array]:
-        """In place."""
+        """The elements in place."""
         return views_of(self._memory, item)
 
     def read(self, item: Tensor | Frame) -> list[_Array]:
-        """Copies."""
+        """Copies of the elements."""
         return [np.array(view) for view in views_of(self._memory, item)]
 
     def read_native(self, native: Any, item: type[Tensor | Frame]) -> list[_Array]:
-        """The same of a native object."""
+        """Copies of the elements of a native object."""
         memory = self._memory
         views = memory.views(native) if issubclass(item, Frame) else (memory.view(native),)
         return [np.array(view) for view in views]
 
     def write(self, item: Tensor | Frame, seed: int) -> list[_Array]:
-        """Values that differ from plane to plane."""
+        """Write values that differ from plane to plane."""
         return fill_each(views_of(self._memory, item), seed)
 
 
@@ -73,11 +73,11 @@ class AllocatedMemory:
         return self._memory.context()
 
     def allocate(self) -> Tensor | Frame:
-        """A new one."""
+        """A new tensor or frame."""
         return allocate(self._memory, self._case)
 
     def holders(self, item: Tensor | Frame) -> list[Callable[[], Any]]:
-        """A part of each view; where the framework counts who holds its objects, the storage."""
+        """A part of each view; where the framework counts references, only the storage."""
         if not self._memory.natives_hold:
             return [lambda: item.storage]
         number = len(item.planes) if isinstance(item, Frame) else 1
@@ -110,7 +110,7 @@ class MappingUnderTest:
 
 
 class Regions:
-    """Native tensors of one layout, or with more rows where that has none to leave out."""
+    """Native tensors of one layout, or of another if that has too few rows to leave any out."""
 
     def __init__(self, memory: Memory, case: TensorInfo) -> None:
         few = not case.shape or case.shape[0] < _FEW_ROWS
@@ -118,10 +118,10 @@ class Regions:
         self._case = TensorInfo(case.dtype, _ROWS) if few else case
         self.contents = FrameworksContents(memory)
         self.region = memory.region
-        self.tensor = samebytes.tensor  # as a user wraps it, who knows of no parent
+        self.tensor = samebytes.tensor  # as a user would, without a parent
 
     def item(self) -> Tensor:
-        """A tensor over a new native one."""
+        """A tensor over a new native tensor."""
         made = item_of(self._memory, self._case)
         assert isinstance(made, Tensor)
         return made

@@ -35,7 +35,7 @@ __all__ = ["TensorSuite"]
 
 
 class TensorSuite(ObjectSuite):
-    """Inherit it once for each memory type that has native tensors.
+    """Tests of tensors. Inherit it once for each memory type that has native tensors.
 
     Class attributes:
         memory: the memory type.
@@ -50,7 +50,7 @@ class TensorSuite(ObjectSuite):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if not hasattr(cls, "memory"):  # a base class of somebody's own
+        if not hasattr(cls, "memory"):  # a base class of the author's own
             return
         memory = cls.memory
         over = type(memory).over is not Memory.over
@@ -90,7 +90,7 @@ class TensorSuite(ObjectSuite):
         return self.memory.tensor(self.memory.make(info))
 
     def exchanged(self, tensor: Tensor) -> np.ndarray[Any, Any]:
-        """The array that numpy imports by DLPack; on the CPU, even if tensors are on a device.
+        """The array that numpy imports by DLPack, on the CPU even if the tensor is on a device.
 
         Args:
             tensor: of the memory type that is tested.
@@ -162,11 +162,11 @@ class TensorSuite(ObjectSuite):
             np.asarray(tensor, dtype="complex128", copy=False)
 
     def test_busy(self, case: TensorInfo) -> None:
-        """Rule 2: close() says whether memory is gone, which it is if nobody holds it."""
+        """Rule 2: close() reports whether memory is released: it is, unless it is held."""
         close_gives_back(AllocatedMemory(self.memory, case))
 
     def test_what_is_held_lives_on(self, case: TensorInfo) -> None:
-        """Rule 2: after False, holders read and write right bytes, and the last one releases."""
+        """Rule 2: after False, holders read and write the right bytes; the last one releases."""
         held_memory_lives_on(AllocatedMemory(self.memory, case))
 
     def test_an_array_keeps_its_memory(self, case: TensorInfo) -> None:
@@ -174,11 +174,11 @@ class TensorSuite(ObjectSuite):
         array_keeps_its_memory(AllocatedMemory(self.memory, case))
 
     def test_regions(self, case: TensorInfo) -> None:
-        """Rule 1: rows of a native are these rows, or refused by name."""
+        """Rule 1: a region of a native has exactly its rows, or is refused by name."""
         holds(regions, Regions(self.memory, case))
 
     def test_the_end_of_a_block(self, case: TensorInfo) -> None:
-        """Rule 2: a block ends; what was held in it keeps its bytes."""
+        """Rule 2: after the end of a block, views that are held keep their bytes."""
         for error in (None, KeyError("of the user")):
             tensor = self.memory.context().allocate(case.shape, case.dtype)
             storage = weakref.ref(tensor.storage)
@@ -193,7 +193,7 @@ class TensorSuite(ObjectSuite):
             assert storage() is None, "the last holder did not give it back"
 
     def test_natives_outlive_close(self, case: TensorInfo) -> None:
-        """Rule 2: where the framework counts who holds memory, close() only drops it."""
+        """Rule 2: where the framework counts references to memory, close() only drops one."""
         tensor = self.memory.context().allocate(case.shape, case.dtype)
         view = self.memory.view(tensor.native)
         expected = fill(view, 11)
@@ -201,7 +201,7 @@ class TensorSuite(ObjectSuite):
         np.testing.assert_array_equal(view, expected)
 
     def test_read_only_natives(self, case: TensorInfo) -> None:
-        """Rule 10: what the framework made read-only is read-only here, and stays so."""
+        """Rule 10: natives that the framework made read-only are and stay read-only here."""
         native_stays_readonly(self.memory.tensor(self.memory.make_readonly(case)))
 
     def test_dtypes(self, dtype_name: str) -> None:
@@ -214,11 +214,11 @@ class TensorSuite(ObjectSuite):
                 context.allocate((4, 4), dtype_name)
 
     def test_declared_layouts(self, oddity: str) -> None:
-        """Rules 1 and 5: an oddity that is declared is served, or refused, as declared."""
+        """Rules 1 and 5: each declared oddity is served or refused, as declared."""
         self._wrap(EXAMPLES[oddity], served=getattr(self.memory.layouts, oddity))
 
     def test_any_layout(self) -> None:
-        """Rules 1 and 5: any layout there is lies exactly so, or is refused, as declared."""
+        """Rules 1 and 5: any layout is kept exactly or refused, as declared."""
 
         @repeatable
         @given(layout=strategies.layouts(readonly=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work in several threads that begin at the same moment."""
+"""Threads that begin work at the same moment, and limits on how long to wait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATIENCE_S = 5.0
 
 
 def in_threads(number: int, work: Callable[[int], None]) -> None:
-    """Run `work(0)`, `work(1)` ... in a thread each; the first error of one is raised here."""
+    """Run `work(0)`, `work(1)` ... in one thread each, and raise the first error of any."""
     start = threading.Barrier(number, timeout=60)
     errors: list[BaseException] = []
 
@@ -65,7 +65,7 @@ def within(seconds: float, work: Callable[[], None], stop: Callable[[], object])
     """Run `work` in another thread, and `stop` it if it takes longer.
 
     Returns:
-        Whether it ended in time. An error of it is raised here.
+        True if it ended in time. An error that it raised in time is raised here.
     """
     errors: list[BaseException] = []
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hypothesis strategies: layouts of arrays and of images, the odd ones among them.
+"""Hypothesis strategies for layouts of arrays and images, including odd ones.
 
     @given(strategies.layouts(("uint8", "float32"), negative=False))
     def test_any_layout(layout: Layout) -> None:
         array = layout.array()
 
-What is drawn describes memory; its `array()` or `arrays()` makes it. Each keyword that is False
-leaves one oddity out; they are those of `samebytes.testing.Layouts`.
+A drawn layout describes memory; its `array()` or `arrays()` allocates it. Each keyword that is
+False leaves one oddity out; the oddities are those of `samebytes.testing.Layouts`.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _PADDINGS = (0, 0, 1, 2, 16)
 def shapes(
     *, max_dims: int = 4, max_side: int = 4, empty: bool = True, scalar: bool = True
 ) -> st.SearchStrategy[tuple[int, ...]]:
-    """Shapes; `empty`: with axes of no elements; `scalar`: and the one without axes.
+    """Shapes of arrays, by default including empty ones and the one without axes.
 
     Args:
-        max_dims: how many axes at most.
-        max_side: how many elements along an axis at most.
+        max_dims: the maximum number of axes.
+        max_side: the maximum number of elements along an axis.
         empty: draw axes of no elements too.
         scalar: draw the shape without axes too.
     """
@@ -69,9 +69,9 @@ def layouts(
     """Layouts as views of arrays have them: axes in any order, gaps, flips, repeats, empty axes.
 
     Args:
-        draw: hypothesis's; not passed by the caller.
-        max_dims: how many axes at most.
-        max_side: how many elements along an axis at most.
+        draw: passed by hypothesis, not by the caller.
+        max_dims: the maximum number of axes.
+        max_side: the maximum number of elements along an axis.
         dtypes: names of element types of at least one byte.
         shape: the only shape; None for any with up to `max_dims` axes of up to `max_side`.
         pitched, gaps, transposed, negative, overlapping, empty, scalar: draw such layouts too.
@@ -94,7 +94,7 @@ def layouts(
     for axis in reversed(inwards):
         wanted = pitched if axis == outermost and several else gaps
         strides[axis] = step + (item * draw(st.sampled_from(_GAPS)) if wanted else 0)
-        if shape[axis] > 1:  # the stride of any other axis leads nowhere
+        if shape[axis] > 1:  # no element lies at the stride of any other axis
             step = strides[axis] * shape[axis]
         strides[axis] *= draw(st.sampled_from(factors))
     return Layout(
@@ -116,11 +116,11 @@ def images(
     """Images of any format and size.
 
     Args:
-        draw: hypothesis's; not passed by the caller.
-        max_width: of the images, in pixels.
-        max_height: of the images, in rows.
-        formats: the only ones; None for all that are known.
-        odd: with widths and heights that the format's subsampling does not divide.
+        draw: passed by hypothesis, not by the caller.
+        max_width: the maximum width, in pixels.
+        max_height: the maximum height, in rows.
+        formats: the formats to draw from; None for all known ones.
+        odd: draw widths and heights too that the format's subsampling does not divide.
     """
     names = known_formats() if formats is None else [ImageFormat.of(f) for f in formats]
     chosen = draw(st.sampled_from(names))
@@ -149,12 +149,12 @@ def image_layouts(
     """Images whose planes lie in one piece of memory.
 
     Args:
-        draw: hypothesis's; not passed by the caller.
+        draw: passed by hypothesis, not by the caller.
         formats, max_width, max_height, odd: as for `images`.
-        pitched: with padding at the end of rows, a different one for each plane.
-        negative: with planes stored bottom up.
-        offset: with gaps before the planes.
-        readonly: with memory that cannot be written.
+        pitched: draw padding at the end of rows, independently for each plane.
+        negative: draw planes that are stored bottom up, too.
+        offset: draw gaps before the planes.
+        readonly: draw memory that cannot be written, too.
     """
     image = draw(images(formats, max_width=max_width, max_height=max_height, odd=odd))
     pitches, offsets, end = [], [], 0

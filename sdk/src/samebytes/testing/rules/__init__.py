@@ -3,8 +3,8 @@
 and `samebytes check-plugin` both call.
 
 Nothing in here needs pytest: check-plugin runs where a backend is installed without its test tools.
-A rule takes what it is tried on (see `subjects`), and raises BrokenRule with what it saw, or
-NotChecked where it cannot be tried. The suites see memory by its framework's own means, and
+A rule takes the subject on which it is tried (see `subjects`). It raises BrokenRule with what it
+saw, or NotChecked if it cannot be tried. The suites see memory by its framework's own means,
 check-plugin through samebytes alone.
 """
 

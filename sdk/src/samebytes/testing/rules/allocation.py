@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that a context allocates: what is asked for, and what close() does with it."""
+"""Rules for memory that a context allocates: its layout, and what close() does with it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
     "living_memory_shares_no_byte", "planes_share_no_byte",
 ]  # fmt: skip
 
-# How much is held at once where no pool is declared, and at most.
+# How many objects are held at once if no pool is declared, and the maximum with one.
 _HELD, _MOST_HELD = 8, 64
-# How much comes and goes meanwhile where no pool is declared: a queue of slots comes round.
+# How many others come and go meanwhile if no pool is declared: enough to go round a queue of slots.
 _ROUNDS = 200
-# What takes freed memory again, so that reading on shows.
+# How many objects reuse freed memory, so that reading it after its release shows.
 _OTHERS = 4
 
 
@@ -70,7 +70,7 @@ def allocated_as_asked(context: Context, shape: tuple[int, ...], dtype: str) -> 
     "storage: numpy.asarray(storage) is its memory",
 )
 def close_gives_back(subject: MemorySubject) -> None:
-    """Close what is held, plane by plane, and what is not."""
+    """Close objects while each of their planes is held in turn, and one that nothing holds."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -126,7 +126,7 @@ def _living(made: list[weakref.ref[Any]]) -> bool:
     "of it is overridden, touch no memory there",
 )
 def held_memory_lives_on(subject: MemorySubject) -> None:
-    """Close what is held, read and write there while others come and go, and drop it."""
+    """Close objects that are held, use their bytes while others come and go, and drop them."""
     for number in range(len(subject.holders(subject.allocate()))):
         item = subject.allocate()
         made = _made(item)
@@ -194,13 +194,13 @@ def _require_apart(number: int, info: TensorInfo) -> None:
     "Storage(slot.release, address=..., nbytes=...)",
 )
 def living_memory_shares_no_byte(subject: MemorySubject, pool: int | None = None) -> str:
-    """Hold some, let others come and go, and see that what is held has its values.
+    """Hold some objects while others come and go, and see that they keep their values.
 
     Args:
-        pool: how many there are, where they come from a pool that is declared.
+        pool: the size of the declared pool, if there is one.
 
     Raises:
-        NotChecked: two cannot live together, or its elements cannot be seen.
+        NotChecked: two cannot live together, or their elements cannot be seen.
     """
     held: list[Item] = []
     values: list[list[Array]] = []
@@ -211,7 +211,7 @@ def living_memory_shares_no_byte(subject: MemorySubject, pool: int | None = None
             values.append(subject.contents.write(held[-1], seed))
     if len(held) < 2:
         raise NotChecked("no two of them can be had at once")
-    del held[-1], values[-1]  # it makes room for one
+    del held[-1], values[-1]  # this makes room for another
     _require_values(subject, held, values, len(held) + 1)
     rounds = _ROUNDS if pool is None else pool
     for turn in range(rounds):

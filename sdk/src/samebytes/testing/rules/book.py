@@ -25,7 +25,7 @@ CHAPTERS = {
     9: "Contexts and routes may be used from any thread.",
     10: 'Access "r" gives a read-only result, and read-only memory never becomes writable.',
 }
-"""The ten rules for backends, of which each rule of the book is a part."""
+"""The ten rules for backends. Each rule of the book is a part of one of them."""
 
 
 class BrokenRule(AssertionError):  # noqa: N818 - a finding
@@ -51,7 +51,7 @@ class BrokenRule(AssertionError):  # noqa: N818 - a finding
 
 
 class NotChecked(Exception):  # noqa: N818 - a finding
-    """This machine, or this object, cannot show it; the text says why."""
+    """A rule cannot be tried on this machine or this object; the message says why."""
 
 
 class Rule(Generic[P]):
@@ -59,7 +59,7 @@ class Rule(Generic[P]):
 
     Attributes:
         number: "2.3" is the third part of the second of the ten rules.
-        name: of the function.
+        name: the name of the function.
         sentence: what holds.
         meaning: what it means for users if it does not.
         advice: what an author does about it.
@@ -109,7 +109,7 @@ class Rule(Generic[P]):
 def rule(
     number: str, sentence: str, *, means: str, do: str, warns: bool = False
 ) -> Callable[[Callable[P, str | None]], Rule[P]]:
-    """Make a rule of a function, which raises BrokenRule or NotChecked, or returns what it saw."""
+    """Turn a function that raises BrokenRule or NotChecked, or returns what it saw, into a rule."""
 
     def decorate(body: Callable[P, str | None]) -> Rule[P]:
         return Rule(number, sentence, means, do, warns, body)
@@ -118,7 +118,7 @@ def rule(
 
 
 def all_rules() -> list[Rule[Any]]:
-    """The whole book, by number."""
+    """All rules of the book, ordered by number."""
     package = importlib.import_module(__package__)
     found: dict[str, Rule[Any]] = {}
     for module in pkgutil.iter_modules(package.__path__):

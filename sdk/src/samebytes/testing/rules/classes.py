@@ -106,7 +106,7 @@ def devices_are_listed(spec: ContextSpec, plugin: str) -> str:
     do="a subclass of MemoryMapper with connect(self, item, access) and __slots__ = (); a summary",
 )
 def mapper_class(spec: MapperSpec, plugin: str, unmet: str | None = None) -> None:
-    """Load the mapper of an edge; `unmet` is why it cannot be used, if so.
+    """Load the mapper of an edge; `unmet` is the reason why it cannot be used, or None.
 
     Raises:
         NotChecked: the mapper's module may import the framework of a plugin that is not installed.
@@ -129,12 +129,12 @@ def mapper_class(spec: MapperSpec, plugin: str, unmet: str | None = None) -> Non
     do='name each with its versions: MapperSpec(requires=("opencl>=0.1,<1",))',
 )
 def edge_requires(spec: MapperSpec, plugin: str, owners: Mapping[str, str]) -> None:
-    """Look at whose the nodes of an edge are.
+    """Look at which plugins own the nodes of an edge.
 
     Args:
         spec: the edge.
-        plugin: whose it is.
-        owners: the plugin of each node that is known.
+        plugin: the plugin that declares it.
+        owners: the plugin of each known node.
     """
     named = {parse_requirement(requirement)[0] for requirement in spec.requires}
     for node in (spec.source, spec.target):
@@ -158,10 +158,10 @@ def element_class(spec: ElementSpec, plugin: str) -> str:
     kind = next((k for k in _KINDS if issubclass(cls, k)), None)
     if kind is None:
         raise BrokenRule(f"{cls.__name__} is not a Source, Transform or Sink")
-    if not hasattr(cls, "function"):  # of a decorated function, that is what it does
+    if not hasattr(cls, "function"):  # the class of a decorated function calls this function
         _overrides(cls, kind, cls._samebytes_work)
     owner, _, own = spec.name.partition(".")
-    # The built-in backend has those that need no framework, named after what they do or write.
+    # The built-in backend has elements that need no framework, named after what they do or write.
     if plugin != _BUILT_IN and (owner != plugin or not own):
         raise BrokenRule(f"{spec.name!r} does not begin with {plugin!r} and a dot")
     if not spec.summary:

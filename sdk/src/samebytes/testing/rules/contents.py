@@ -19,7 +19,7 @@ _BETWEEN_PLANES = 83
 
 
 class ThroughSamebytes:
-    """`Contents` of every memory type, which notice less than a framework's own means."""
+    """`Contents` for every memory type, which notice less than a framework's own means."""
 
     direct = False
 
@@ -31,7 +31,7 @@ class ThroughSamebytes:
             return None
 
     def read(self, item: Item) -> list[Array]:
-        """In place, or by a copy."""
+        """Copies of the elements, read in place or from a copied mapping."""
         found = self.views(item)
         if found is None:
             try:
@@ -42,7 +42,7 @@ class ThroughSamebytes:
         return [array.copy() for array in found]
 
     def read_native(self, native: Any, item: type[Item]) -> list[Array] | None:
-        """Wrapped again; None where that does not work."""
+        """Copies of the elements of a native that is wrapped again; None if it cannot be."""
         from ... import frame, tensor
 
         parts = native if isinstance(native, tuple) else (native,)
@@ -54,7 +54,7 @@ class ThroughSamebytes:
             return None
 
     def write(self, item: Item, seed: int) -> list[Array]:
-        """In place, or through a mapping; never by a copy."""
+        """Write in place or through a mapping, never by a copy."""
         found = self.views(item)
         if found is not None:
             return _fill_each(found, seed)
@@ -75,7 +75,7 @@ SAMEBYTES = ThroughSamebytes()
 
 
 def _fill_each(arrays: list[Array], seed: int) -> list[Array]:
-    """Values that differ from plane to plane, so that planes that changed places show."""
+    """Write values that differ from plane to plane, so that swapped planes show."""
     return [_fill(array, seed + _BETWEEN_PLANES * n) for n, array in enumerate(arrays)]
 
 

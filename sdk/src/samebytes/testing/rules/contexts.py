@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contexts: one for the same handles, and memory that lives on when one is closed."""
+"""Rules for contexts: one for the same handles, and memory that outlives their close()."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHAPE = (64, 64)
     "that it looks up before it makes one",
 )
 def one_context(make: Callable[[], Context]) -> None:
-    """Ask for it twice.
+    """Ask for the context twice.
 
     Raises:
         NotChecked: `make` cannot make any here.
@@ -45,9 +45,9 @@ def one_context(make: Callable[[], Context]) -> None:
     "refers to it, and _on_close() takes it out of the tables in which others would find it",
 )
 def context_closes(make: Callable[[], Context]) -> None:
-    """Close a context that has memory. It takes nothing from those who use it.
+    """Close a context that has memory, and see that users of the memory lose nothing.
 
-    It is closed afterwards, unless it is shared, or in use by a block.
+    The context must then be closed, unless it is shared or in use by a block.
     """
     context = make()
     if context.shared:
@@ -63,7 +63,7 @@ def context_closes(make: Callable[[], Context]) -> None:
     except (UnsupportedObjectError, NotChecked):
         pass
     with context:
-        # As other components do, which get the same one.
+        # As other components do: they get the same context.
         with make() as other:
             pass
         other.close()
@@ -91,7 +91,7 @@ def _goes_on(tensor: Any, values: Any) -> None:
         kept.wait()
         try:
             seen = None if values is None else SAMEBYTES.read(kept)
-        except NotChecked:  # nothing leads to the CPU from there
+        except NotChecked:  # no mapping leads to the CPU from there
             continue
         if seen is not None and not same(values, seen):
             raise BrokenRule("memory that was allocated before changed with its close()")

@@ -32,7 +32,7 @@ _LIGHT = frozenset(
     "where two distributions announce the name, choose another, or uninstall one",
 )
 def entry_point(problem: str | None) -> None:
-    """Look at what is wrong with an entry point, as discovery says."""
+    """Look at the problem that discovery found with an entry point, if any."""
     if problem is not None:
         raise BrokenRule(problem)
 
@@ -57,7 +57,7 @@ def module_imports(path: str) -> None:
     "its hooks",
 )
 def plugin_is_declared(name: str, module: ModuleType) -> None:
-    """Look at its PLUGIN."""
+    """Look at PLUGIN."""
     plugin = plugin_of(name, module)
     check_api_of_hooks(name, module, plugin)
     if not plugin.summary:
@@ -82,7 +82,7 @@ def importing_is_light(imported: set[str], path: str, plugin: Plugin | None) -> 
     own = path.partition(".")[0]
     packages = plugin.packages if plugin is not None else {}
     brought = {name.partition(".")[0] for name in imported}
-    # A distribution that brings its own framework may be heavy if it declares that.
+    # A framework that the plugin's own distribution brings counts too if PLUGIN declares it.
     named = {name for name in packages if name in imported and name.partition(".")[0] == own}
     heavy = sorted((brought - _LIGHT - set(sys.stdlib_module_names) - {own}) | named)
     if heavy:
@@ -98,7 +98,7 @@ def importing_is_light(imported: set[str], path: str, plugin: Plugin | None) -> 
     "@samebytes.plugins.hookimpl",
 )
 def hooks_are_marked(name: str, module: ModuleType) -> None:
-    """Look at what might be a hook."""
+    """Look at every function that might be a hook."""
     check_hooks(name, module)
 
 
@@ -125,7 +125,7 @@ def specs_are_valid(name: str, module: ModuleType) -> None:
     "of the two",
 )
 def plugins_get_along(set_aside: str | None, disabled: str | None) -> None:
-    """Look at why samebytes set a plugin aside, if it did.
+    """Look at the reason why samebytes set a plugin aside, if it did.
 
     Raises:
         NotChecked: it is disabled.
@@ -156,7 +156,7 @@ def nothing_deprecated(texts: Sequence[str]) -> None:
     do="return ProbeResult(usable=False, reason=..., hint=...) for what may be missing",
 )
 def probe_answers(result: object) -> None:
-    """Look at what a probe returned, or at what stands for that where it failed."""
+    """Look at what a probe returned, or at what stands for its answer if it failed."""
     if not isinstance(result, ProbeResult):
         raise BrokenRule(f"it returned {result!r}, not a ProbeResult")
     if not result.usable and not (result.reason and result.hint):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mapping keeps an element type and its bytes, or refuses it by name; for all types there are."""
+"""The rule that a mapping keeps an element type and its bytes, or refuses it, for all types."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def every_dtype(
     """Map a tensor of each element type.
 
     Args:
-        source: where the tensors lie. Types that it does not have are left out.
-        shape: of the tensors.
+        source: the context of the tensors. Types that it does not have are left out.
+        shape: the shape of the tensors.
         map_: the mapping, for reading.
-        served: the types that are declared to be served, if any are. Types that numpy lacks
-            and that are not among them decide for themselves.
-        look: the elements of a native object by the target framework's own means, where there are
-            any besides samebytes'.
+        served: the types that are declared as served, or None. Types that numpy lacks and that are
+            not among them may be served or refused.
+        look: returns the elements of a native object by the target framework's own means, if there
+            are any besides samebytes'.
 
     Returns:
         The names of the types that were kept.
 
     Raises:
-        BrokenRule: a type became another one, bytes changed, a refusal says no reason, or what is
-            declared is not so.
+        BrokenRule: a type became another one, bytes changed, a refusal has no reason, or a
+            declaration is not true.
     """
     complaints: list[str] = []
     kept: list[str] = []
     try:
         _try_all(source, shape, map_, served, look, complaints, kept)
     finally:
-        reset_stats()  # what filled the tensors is not the mapping's
+        reset_stats()  # copies that filled the tensors are not the mapping's
     if complaints:
         raise BrokenRule("; ".join(complaints))
     return ", ".join(kept)

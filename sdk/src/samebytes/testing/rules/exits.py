@@ -24,7 +24,7 @@ _immortal: list[Any] = []
 def interpreter_ends_well(subject: MappingSubject, access: Access) -> None:
     """Leave a mapping, its source, its native and its views alive in a module that outlives them.
 
-    Whoever calls this sees how the process ends.
+    The caller sees how the process ends.
     """
     item = subject.item()
     mapped = subject.map(item, access)

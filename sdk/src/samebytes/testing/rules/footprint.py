@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The leaks that show after something was done many times."""
+"""Rules about leaks, which show after many repetitions."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def nothing_stays_of_a_mapping(*actions: Callable[[], object]) -> None:
 
 
 def _require_nothing_left(action: Callable[[], object], nbytes: int = 0) -> None:
-    """Do it many times, and see what it leaves behind.
+    """Call `action` many times, and see what it leaves behind.
 
     Args:
-        nbytes: the memory that it takes and should give back; 0 for none of its own.
+        nbytes: the bytes of memory that it takes and should release; 0 for none of its own.
 
     Raises:
-        BrokenRule: descriptors, storages, tensors, contexts or address space stayed, or only the
-            garbage collector took them away.
+        BrokenRule: descriptors, storages, tensors, contexts or address space are left, or only the
+            garbage collector removed them.
     """
     for _ in range(4):
         action()
@@ -96,7 +96,7 @@ def _living() -> dict[str, int]:
 
 def _grown(before: dict[str, int]) -> dict[str, int]:
     now = _living()
-    # A cache may hold a few; a leak shows up at each time.
+    # A cache may hold a few; a leak grows with each call.
     return {what: n - before[what] for what, n in now.items() if n - before[what] >= _ROUNDS // 2}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays, planes and natives keep the memory that they lie in, when all else was dropped."""
+"""Rules that arrays, planes and natives keep their memory after all else was dropped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "plane_keeps_its_memory", "source_closes_after_its_mapping",
 ]  # fmt: skip
 
-# What takes freed memory again, so that reading on shows.
+# How many objects reuse freed memory, so that reading it after its release shows.
 _OTHERS = 4
 
 
@@ -100,7 +100,7 @@ def plane_keeps_its_memory(subject: MappingSubject, access: Access) -> None:
     "Storage that connect() returns, whose keep= then is what the memory lies in",
 )
 def mapping_outlives_its_source(subject: MappingSubject, access: Access) -> None:
-    """Drop everything but an array, or but the native object; its bytes must stay."""
+    """Drop everything except an array, or the native object; its bytes must stay."""
     if access == "w" and subject.transfer is not Transfer.COPY:
         raise NotChecked('it serves access "w" alone, which leaves undefined what is read')
     for survivor in ("array", "native object"):
@@ -152,7 +152,7 @@ def source_closes_after_its_mapping(subject: MappingSubject, access: Access) -> 
     "that each of them holds",
 )
 def mappings_close_in_any_order(subject: MappingSubject, access: Access) -> None:
-    """Map twice, close the first or the second, and see the other one, and then the source."""
+    """Map twice, close the first or the second, and look at the other one and the source."""
     for which in (0, 1):
         item = subject.item()
         values = subject.source.write(item, 5)
@@ -186,7 +186,7 @@ def _view(views: Any, index: int) -> Array:
 
 
 def _ref(storage: Storage) -> weakref.ref[Storage] | None:
-    """Of a storage that gives something back."""
+    """A weak reference to a storage that releases something; None for any other."""
     return weakref.ref(storage) if storage.release is not None else None
 
 
@@ -197,7 +197,7 @@ def _is_made(storage: Storage, mapped: Item) -> bool:
 def _take_freed_memory(
     make: Callable[[], Item], write: Callable[[Item, int], object]
 ) -> list[Item]:
-    """Objects that were made and written afterwards."""
+    """Make and write objects that take freed memory, and return them."""
     others: list[Item] = []
     with suppress(NotChecked, SamebytesError):  # as many as there is room for
         for _ in range(_OTHERS):

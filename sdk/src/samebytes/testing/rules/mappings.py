@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The effect of a mapping on the bytes: it shares them, or copies and counts them."""
+"""Rules for the effect of a mapping on the bytes: it shares them, or copies and counts them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _compare_addresses(subject: MappingSubject, item: Item, mapped: Item, access
     "driver moves the bytes, or Transfer.COPY",
 )
 def writes_to_the_source_show(subject: MappingSubject, access: Access) -> None:
-    """Write before, and where the memory is shared, afterwards too."""
+    """Write before mapping and, if the memory is shared, afterwards too."""
     item = subject.item()
     before = subject.source.write(item, 1)
     mapped = subject.map(item, access)
@@ -147,7 +147,7 @@ def writes_to_the_mapping_show(subject: MappingSubject, access: Access) -> None:
     do="new memory with the same elements; if it is the same memory, declare Transfer.ALIAS",
 )
 def copies_are_copies(subject: MappingSubject, access: Access) -> str:
-    """See that bytes moved, and that the core counted it."""
+    """See that the bytes are copied, and that the core counted the copy."""
     item = subject.item()
     values = subject.source.write(item, 1)
     reset_stats()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The planes of a frame keep their order, even where two planes have the same layout."""
+"""The rule that planes keep their order, even if two of them have the same layout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def planes_keep_their_places(
     """Map a frame of each format in which planes could be mistaken for one another.
 
     Args:
-        make: makes a frame of a format; it raises if the source lacks that.
+        make: makes a frame of a format; it raises if the source lacks the format.
         map_: the mapping, for reading.
         write: fills the planes of a frame with values that differ from plane to plane.
         read: what the planes of a mapped frame hold, in whatever shapes the target has.
@@ -49,7 +49,7 @@ def planes_keep_their_places(
     for name in _ALIKE:
         try:
             frame = make(name)
-        except Exception:  # the source's framework has no such frames, and says so in its own way
+        except Exception:  # the source's framework has no such frames, and has its own errors
             continue
         values = write(frame)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that was mapped with access "r" cannot be written to."""
+"""The rules that memory that was mapped with access "r" cannot be written."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def identity_is_readonly(item: Item) -> None:
     "view with flags.writeable = False",
 )
 def mapping_is_readonly(mapped: Item, views: Sequence[Array] = ()) -> None:
-    """Look for a way to write to what was mapped for reading.
+    """Look for a way to write to an object that was mapped for reading.
 
     Args:
-        views: its elements as its framework shows them, where that can show them read-only.
+        views: its elements as its framework shows them, if that can show them read-only.
     """
     _require_readonly(mapped)
     for number, view in enumerate(views):
@@ -80,7 +80,7 @@ def native_stays_readonly(tensor: Tensor) -> None:
     do='only for access "r" does connect() return a native object that cannot be written',
 )
 def mapping_is_writable(mapped: Item, views: Sequence[Array]) -> None:
-    """Look at what was mapped for writing.
+    """Look at an object that was mapped for writing.
 
     Args:
         views: its elements in place, plane by plane.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions of native objects, made by their framework: mapped exactly, or refused by name."""
+"""Rules for regions of native objects: mapped exactly, or refused by name."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class RegionSubject(Protocol):
         """A new tensor; its first axis has three rows or more."""
 
     def region(self, native: Any, begin: int, end: int) -> Any:
-        """Rows of a native tensor as the framework's own object; None where it has no such thing.
+        """Rows of a native tensor as the framework's own object; None if it has no regions.
 
-        An exception is the framework's own refusal.
+        An exception counts as the framework's own refusal.
         """
 
     def tensor(self, native: Any) -> Tensor:
@@ -97,7 +97,7 @@ def regions_map(subject: RegionSubject, mapping: MappingSubject) -> str:
 
 
 def _part(subject: RegionSubject, whole: Tensor) -> tuple[int, int, Tensor | str]:
-    """The rows, and a tensor over them; or why there is none."""
+    """The rows and a tensor over them, or the reason why there is none."""
     rows = whole.shape[0] if whole.shape else 0
     begin, end = 1, rows - 1
     if begin >= end:

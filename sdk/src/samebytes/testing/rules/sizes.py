@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Impossible sizes are refused at the call, by the name of the argument."""
+"""The rules that impossible sizes are refused at the call, by the name of the argument."""
 
 from __future__ import annotations
 

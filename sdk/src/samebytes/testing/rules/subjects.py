@@ -52,7 +52,7 @@ class Contents(Protocol):
         """
 
     def read_native(self, native: Any, item: type[Item]) -> list[Array] | None:
-        """The same of a native object alone, which is that of a Tensor or of a Frame."""
+        """Copies of the elements of a native object alone, that of a Tensor or a Frame."""
 
     def write(self, item: Item, seed: int) -> list[Array]:
         """Write values that differ from element to element, from plane to plane, and by seed.
@@ -61,11 +61,11 @@ class Contents(Protocol):
             Copies of what was written.
 
         Raises:
-            NotChecked: there is no way to write to it.
+            NotChecked: there is no way to write them.
         """
 
     def address(self, view: Array) -> int:
-        """The place where a view begins: equal for two views of one place, and only then."""
+        """The place where a view begins: equal for two views only if they begin there."""
 
 
 class MemorySubject(Protocol):
@@ -77,15 +77,15 @@ class MemorySubject(Protocol):
 
     @property
     def contents(self) -> Contents:
-        """The means of reading and writing it."""
+        """The means of reading and writing the memory."""
 
     def allocate(self) -> Item:
         """A new tensor or frame, always of the same layout."""
 
     def holders(self, item: Item) -> Sequence[Callable[[], Any]]:
-        """Ways of holding its memory which close() must notice, plane by plane.
+        """Functions that hold its memory, plane by plane, in ways that close() must notice.
 
-        Each returns what holds: a view of elements, or any other object.
+        Each returns the holder: a view of elements, or any other object.
         """
 
 
@@ -108,16 +108,16 @@ class MappingSubject(Protocol):
         """A new source object."""
 
     def map(self, item: Item, access: Access) -> Item:
-        """The mapping; with a copy where its transfer is one."""
+        """The mapping; with a copy if its transfer is one."""
 
 
 def planes_of(item: Item) -> tuple[Tensor, ...]:
-    """The planes of a frame; a tensor itself."""
+    """The planes of a frame, or the tensor itself."""
     return item.planes if isinstance(item, Frame) else (item,)
 
 
 def same(ours: Sequence[Array], theirs: Sequence[Array]) -> bool:
-    """True if the elements are the same, plane by plane, in whatever shapes."""
+    """True if the elements are the same, plane by plane, whatever their shapes."""
     pairs = zip(ours, theirs, strict=True)
     return all(
         a.size == b.size and np.array_equal(a.reshape(-1), b.reshape(-1).astype(a.dtype))
@@ -126,7 +126,7 @@ def same(ours: Sequence[Array], theirs: Sequence[Array]) -> bool:
 
 
 def require_same(ours: Sequence[Array], theirs: Sequence[Array], otherwise: str) -> None:
-    """See that they are.
+    """Require that the elements are the same.
 
     Raises:
         BrokenRule: they are not.
