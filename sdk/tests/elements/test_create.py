@@ -184,6 +184,13 @@ def test_a_pipe_that_nobody_empties_holds_no_pipeline_up(
     assert (held_up, left) == ([False], False)
 
 
+def with_long_lines(count: int) -> Iterator[sb.Frame]:
+    for _ in range(count):
+        picture = frame()
+        metadata.add(picture, metadata.Classification("x" * 1_000_000, 0.5))
+        yield picture
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")
 @pytest.mark.parametrize("ends", ["stop", "signal"])
 @pytest.mark.parametrize("threads", [0, 1])
@@ -195,12 +202,6 @@ def test_a_slow_reader_gets_whole_lines_of_a_pipeline_that_ends(
 
     def handler(*_: object) -> None:
         raise HandlerError
-
-    def found() -> Iterator[sb.Frame]:
-        while True:
-            picture = frame()
-            metadata.add(picture, metadata.Classification("x" * 1_000_000, 0.5))
-            yield picture
 
     def read() -> bytes:
         while room.poll(0) or not entered.is_set():
@@ -224,7 +225,8 @@ def test_a_slow_reader_gets_whole_lines_of_a_pipeline_that_ends(
     room.register(writer, select.POLLOUT)
     before = signal.signal(signal.SIGUSR1, handler)
     entered = threading.Event()
-    running = el.Pipeline(found(), el.create("json.sink", path)).start(threads=threads)
+    pipe = el.Pipeline(with_long_lines(1_000_000), el.create("json.sink", path))
+    running = pipe.start(threads=threads)
     with ThreadPoolExecutor() as pool:
         taken = pool.submit(read)
         with suppress(HandlerError, ElementError), running:
@@ -234,6 +236,75 @@ def test_a_slow_reader_gets_whole_lines_of_a_pipeline_that_ends(
         lines = taken.result(60).decode().splitlines()
     signal.signal(signal.SIGUSR1, before)
     assert [len(json.loads(line)["objects"]) for line in lines] == [1] * len(lines) != []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_file_in_the_place_of_standard_output_holds_no_pipeline_up(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    """As in `samebytes run`, which notes there what failed."""
+
+    def end() -> None:
+        while room.poll(0):
+            time.sleep(0.001)
+        running.stop()
+
+    number, writer = os.pipe()
+    room = select.poll()
+    room.register(writer, select.POLLOUT)
+    with os.fdopen(writer, "w") as file, os.fdopen(number) as reader:
+        monkeypatch.setattr(sys, "stdout", file)
+        pipe = el.Pipeline(with_long_lines(1_000_000), el.create("json.sink"))
+        running = pipe.start(threads=threads)
+        late = threading.Timer(30, reader.close)
+        late.start()
+        ending = threading.Thread(target=end)
+        ending.start()
+        with suppress(ElementError):
+            for _ in running:
+                pass
+        ending.join()
+        late.cancel()
+        late.join()
+        assert (reader.closed, running.left()) == (False, False)
+
+
+def test_what_stands_for_standard_output_gets_the_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Both:
+        """A tee: it writes in its own way, and has everything else of the file behind it."""
+
+        def __init__(self, file: Any) -> None:
+            self._file = file
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._file, name)
+
+        def write(self, text: str) -> int:
+            lines.append(text)
+            return len(text)
+
+    lines = list[str]()
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as file:
+        monkeypatch.setattr(sys, "stdout", Both(file))
+        el.Pipeline(frames(2), el.create("json.sink", add_empty_results=True)).run()
+    assert (len(lines), os.read(reader, 1)) == (2, b"")
+    os.close(reader)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")
+def test_sinks_of_one_pipe_write_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as pool:
+        taken = pool.submit(path.read_bytes)
+        sinks = [el.create("json.sink", path) for _ in range(3)]
+        el.Pipeline(with_long_lines(4), sinks).run(threads=1)
+        lines = taken.result(60).decode().splitlines()
+    assert [len(json.loads(line)["objects"]) for line in lines] == [1] * 12
 
 
 def test_a_device_has_many_sinks() -> None:

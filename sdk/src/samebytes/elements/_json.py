@@ -4,17 +4,18 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import select
 import stat
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 from weakref import WeakKeyDictionary
 
-from .._core.owner.locks import Lock, in_forked_child
+from .._core.owner.locks import KeyLocks, Lock, in_forked_child
 from ..errors import ElementError
 from ..metadata import to_json
 from ._element import Sink
@@ -33,6 +34,7 @@ _entering = Lock()
 _written: WeakKeyDictionary[TextIO, tuple[os.stat_result, bool]] = WeakKeyDictionary()
 """Files that sinks of this process write, and whether they append: none is emptied meanwhile."""
 in_forked_child(_written.clear)
+_turns = KeyLocks()  # by pipe, socket or terminal: sinks of one write a line after another
 
 
 class JsonSink(Sink):
@@ -95,34 +97,53 @@ class JsonSink(Sink):
         return file
 
     def _put(self, text: str, file: TextIO) -> None:
-        """Write a line; interrupt() ends the wait for a reader that takes no data.
+        """Write a line, after those that other sinks write into the same pipe.
 
-        It is written in pieces of PIPE_BUF bytes: a pipe that has room has room for that many. The
-        buffer of the file stays empty, since close() would wait until it is written. A reader that
-        is only slow gets whole lines, also if an exception of a signal handler ends the wait.
+        The buffer of the file stays empty, since close() would wait until it is written.
         """
         file.flush()
-        number = _taken_elsewhere(file)
-        if number is None:
+        raw = _taken_elsewhere(file)
+        if raw is None:
             file.write(text)
             file.flush()
             return
+        status = os.fstat(raw.fileno())
+        turn = _turns.of((status.st_dev, status.st_ino))
+        try:
+            while not turn.acquire(timeout=_NAP):
+                self._go_on_waiting()
+            self._put_whole(text.encode(file.encoding, file.errors or "strict"), raw)
+        finally:
+            with suppress(RuntimeError):  # the turn was not ours yet
+                turn.release()
+
+    def _put_whole(self, line: bytes, raw: io.FileIO) -> None:
+        """Write a line; interrupt() ends the wait for a reader that takes no data.
+
+        It is written in pieces of PIPE_BUF bytes: a pipe that has room has room for that many. A
+        reader that is only slow gets whole lines, also if an exception of a signal handler ends
+        the wait.
+        """
         room = select.poll()
-        room.register(number, select.POLLOUT)
-        whole = left = memoryview(text.encode(file.encoding, file.errors or "strict"))
+        room.register(raw, select.POLLOUT)
+        whole = left = memoryview(line)
         try:
             while left:
                 if room.poll(_NAP * 1000):
-                    left = left[os.write(number, left[: select.PIPE_BUF]) :]
-                elif self._stopping:
-                    raise ElementError(
-                        self.name, "stopped while the other side takes no data",
-                        parameters=self.changed_parameters,
-                    )  # fmt: skip
+                    left = left[raw.write(left[: select.PIPE_BUF]) or 0 :]
+                else:
+                    self._go_on_waiting()
         finally:
             until = time.monotonic() + _FINISHING
             while 0 < len(left) < len(whole) and room.poll(max(until - time.monotonic(), 0) * 1000):
-                left = left[os.write(number, left[: select.PIPE_BUF]) :]
+                left = left[raw.write(left[: select.PIPE_BUF]) or 0 :]
+
+    def _go_on_waiting(self) -> None:
+        if self._stopping:
+            raise ElementError(
+                self.name, "stopped while the other side takes no data",
+                parameters=self.changed_parameters,
+            )  # fmt: skip
 
     def _opened(self, path: Path) -> TextIO:
         # Emptied only when it is known which file this is, and that nobody else writes it. No lock
@@ -170,16 +191,15 @@ class JsonSink(Sink):
         )  # fmt: skip
 
 
-def _taken_elsewhere(file: TextIO) -> int | None:
-    """The descriptor of a pipe, socket or terminal; None for an ordinary file.
+def _taken_elsewhere(file: TextIO) -> io.FileIO | None:
+    """The raw file of a pipe, socket or terminal; None for an ordinary file.
 
-    Also None for what stands in for standard output, as in a notebook: its descriptor may be that
-    of another file.
+    Also None for what stands in for standard output, as in a notebook, and writes in its own way.
     """
-    if file is sys.stdout is not sys.__stdout__ or not hasattr(select, "poll"):  # Windows
+    raw = file.buffer.raw if type(file) is io.TextIOWrapper else None
+    if not isinstance(raw, io.FileIO) or not hasattr(select, "poll"):  # Windows
         return None
-    number = file.fileno()
-    return None if stat.S_ISREG(os.fstat(number).st_mode) else number
+    return None if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else raw
 
 
 def _entered(file: TextIO, status: os.stat_result, append: bool) -> bool:
