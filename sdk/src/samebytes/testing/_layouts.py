@@ -113,7 +113,7 @@ class Layouts:
     readonly: bool | None = None
 
     def declared(self) -> Iterator[tuple[str, bool]]:
-        """Yield each oddity that is declared, and True if it is served."""
+        """The declared oddities: pairs of a name and True if the oddity is served."""
         for field in fields(self):
             served = getattr(self, field.name)
             if served is not None:
