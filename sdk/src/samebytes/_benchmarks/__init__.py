@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The core's own benchmarks: CPU memory, exchange, many tensors and threads, starting."""
+"""The core's own benchmarks: CPU memory, exchange, many tensors and threads, the start."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack both ways, each with the arguments that consumers pass."""
+"""DLPack in both directions, each with the arguments that consumers pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Foreign:
 
 
 def capsule(width: int, height: int) -> Ways:
-    """A capsule with the arguments that a consumer passes."""
+    """A capsule made with the arguments that a consumer passes."""
     array = picture(width, height)
     made = tensor(array)
     asked: Any = {"max_version": (1, 0), "dl_device": None, "copy": None}
@@ -48,7 +48,7 @@ def to_numpy(width: int, height: int) -> Ways:
 
 
 def to_torch(width: int, height: int) -> Ways:
-    """A torch tensor over ours."""
+    """A torch tensor over a tensor of samebytes."""
     import torch
 
     array = picture(width, height)
@@ -61,7 +61,7 @@ def to_torch(width: int, height: int) -> Ways:
 
 
 def foreign(width: int, height: int) -> Ways:
-    """The other direction."""
+    """A tensor of samebytes over an object of another library."""
     array = picture(width, height)
     there = _Foreign(array)
     return Ways(

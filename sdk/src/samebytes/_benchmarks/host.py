@@ -41,12 +41,12 @@ class Least:
         self.known_info = info
         self._made = made
 
-    # The very function, so that only what it calls differs.
+    # Tensor.map itself, so that only the functions that it calls differ.
     map: Any = Tensor.map
 
     @classmethod
     def over(cls, native: Any) -> Least:
-        """One that can be mapped to "cpu"."""
+        """An object that can be mapped to "cpu"."""
 
         def again(source: Least) -> Least:
             native, where, owner = source.native, source.context, source._owner
@@ -62,7 +62,7 @@ def picture(width: int, height: int) -> np.ndarray[Any, Any]:
 
 
 def _identity(access: Access, width: int, height: int) -> Ways:
-    """A mapping to where it is already. A read-only result has an array of its own."""
+    """A mapping to the same place. A read-only result has an array of its own."""
     array = picture(width, height)
     made, least = tensor(array), Least.over(array)
     return Ways(
@@ -83,7 +83,7 @@ def from_array(width: int, height: int) -> Ways:
 
 
 def copied_tensor(width: int, height: int) -> Ways:
-    """Into dense pages of its own; a dense tensor is not copied."""
+    """A copy into dense pages of its own; a dense tensor would not be copied."""
     array, cpu = picture(width + 1, height)[:, :width], context("cpu")
     made = tensor(array)
     go = along("cpu -> cpu tensor copy", made, cpu)

@@ -35,14 +35,14 @@ def made(width: int, height: int) -> Ways:
 
 
 def _hold_many(make: Callable[[], object]) -> None:
-    gc.enable()  # it is off while we are timed
+    gc.enable()  # it is off during the measurement
     held = [make() for _ in range(_MANY)]
     held.clear()
     gc.disable()
 
 
 def mapped_among_many(width: int, height: int) -> Ways:
-    """Nothing that a mapping does may take longer where many live."""
+    """A mapping, no part of which may take longer while many others live."""
     array, small = picture(width, height), np.zeros(4, np.uint8)
     there = [tensor(small) for _ in range(_MANY)]
     one, least = tensor(array), Least.over(array)

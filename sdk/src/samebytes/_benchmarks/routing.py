@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for a route among many nodes, as a table is filled for the first time."""
+"""The search for a route among many nodes, as when a table is filled for the first time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["among_forty"]
 
 _NODES = 40
 _STEPS = (1, 3, 9, 27)
-"""An edge leads from each node to those that lie so much further on: six hops reach any."""
+"""The distances to the nodes that edges of each node lead to: six hops reach any node."""
 
 
 def among_forty(_width: int, _height: int) -> Ways:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importing samebytes, and finding plugins among many distributions: in fresh processes."""
+"""The import of samebytes, and finding plugins among many distributions, in fresh processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ importlib_metadata.entry_points()
 print(time.process_time() - start)
 """
 
-# Of no plugin: what importing their modules costs is theirs.
+# Without plugins: the cost of importing their modules is theirs.
 _DISCOVER = """
 import sys, time, samebytes, numpy
 sys.path.append(sys.argv[1])
@@ -56,7 +56,7 @@ print(time.process_time() - start)
 
 def _seconds(code: str, bytecode: str, *arguments: str, **environment: str) -> float:
     """The seconds that `code` prints in a fresh process."""
-    # Its own folder of bytecode, which the first run fills: else compilation would be measured.
+    # The first run fills this separate folder of bytecode; else compilation would be measured.
     cached = {"PYTHONPYCACHEPREFIX": bytecode, "PYTHONDONTWRITEBYTECODE": ""}
     answer = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -78,7 +78,7 @@ def _ways(
 
 
 def imported(_width: int, _height: int) -> Ways:
-    """Over numpy, with a first tensor and its first mapping."""
+    """The import beyond that of numpy, with a first tensor and its first mapping."""
     folder = tempfile.TemporaryDirectory()
     return _ways(folder, partial(_seconds, _IMPORT, folder.name))
 
@@ -94,7 +94,7 @@ def first_map(_width: int, _height: int) -> Ways:
 
 
 def discovered(_width: int, _height: int) -> Ways:
-    """The scan alone."""
+    """Only the scan for plugins."""
     folder = tempfile.TemporaryDirectory()
     there = Path(folder.name) / "site"
     for number in range(_DISTRIBUTIONS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes bench`: what mappings cost on this machine, beside the same by hand and by copying."""
+"""`samebytes bench`: the cost of mappings on this machine, beside doing it by hand or copying."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure and print. To be slow is no failure."""
+    """Measure and print. Being slow is not a failure."""
     if options.profile is not None:
         from ..benchmarks._profile import profile
 
@@ -121,7 +121,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _missed(row: Row) -> str:
-    """The goal of a row that is above it: a ratio, a time, or both; else ""."""
+    """The goal that a row misses: a ratio, a time, or both; "" if it misses none."""
     if not row.above_goal:
         return ""
     ratio = "" if row.goal is None else f" {row.goal:.2f} times"
@@ -130,9 +130,9 @@ def _missed(row: Row) -> str:
 
 
 def _busy() -> str:
-    """A line that says so where other programs keep the processor busy; else ""."""
+    """A warning if other programs keep the processor busy; else ""."""
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    if load < cores + 1:  # this one is one of them
+    if load < cores + 1:  # this process counts in the load
         return ""
     return (
         f"Other programs use this machine (load {load:.1f} on {cores} cores): rows whose spread is "

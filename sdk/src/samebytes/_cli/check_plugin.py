@@ -87,7 +87,7 @@ def _counts(findings: Sequence[Finding]) -> str:
 
 
 class _Progress:
-    """Says on stderr what was found of each part, and how long that took: all take minutes."""
+    """Reports on stderr what each part found and how long it took: in all it takes minutes."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands: our own, and those of other distributions.
+"""The commands of samebytes itself and those of other distributions.
 
 A command is a module with `SUMMARY`, `add_arguments` and `run`: see `CommandModule`. Distributions
 name theirs in the entry-point group `samebytes.commands`; such a module is imported only when its
-command is asked for, so a broken one harms no other.
+command is called, so a broken one does not affect the others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["GROUP", "Command", "CommandModule", "available"]
 
 GROUP = "samebytes.commands"
 
-# The modules of our own, which are imported when they are asked for, as those of others.
+# The modules of samebytes' own commands; they too are imported only when they are called.
 _OWN = {
     "run": ("run", "run a pipeline that a Python file makes, as a program or as a service"),
     "list": ("listing", "list the plugins, their memory types and the mappings between them"),
@@ -55,7 +55,7 @@ _OWN = {
     ),
 }
 
-# Commands of this project that come with other distributions: shown even where they are absent.
+# Commands of this project's other distributions, which are shown even if these are not installed.
 _ELSEWHERE = {"demo": "decode, infer, draw and encode on one memory"}
 
 
@@ -63,22 +63,22 @@ class CommandModule(Protocol):
     """The members of the module of a command."""
 
     SUMMARY: str
-    """One line for the help. That of our own stands here."""
+    """One line for the help. Those of samebytes' own commands are in this module."""
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
         """Declare the command's arguments."""
 
     def run(self, options: argparse.Namespace, /) -> int | None:
-        """Do it; the exit status, where None is 0."""
+        """Run the command and return the exit status; None stands for 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that can be asked for.
+    """A command that can be called.
 
     Attributes:
-        summary: what is known of it without importing it.
-        load: gives its module, or raises PluginLoadError or UnknownNameError.
+        summary: the description that is known without importing it.
+        load: returns its module, or raises PluginLoadError or UnknownNameError.
     """
 
     summary: str
@@ -86,7 +86,7 @@ class Command:
 
 
 def available() -> dict[str, Command]:
-    """Every command by name, ours first. Imports the module of none."""
+    """Every command by name, samebytes' own first. No command's module is imported."""
     commands = {
         name: Command(summary, partial(_own, module)) for name, (module, summary) in _OWN.items()
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes completion`: the script with which a shell completes the command line, by shtab."""
+"""`samebytes completion`: the script with which a shell completes command lines, made by shtab."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _loadable(commands: Mapping[str, Command]) -> list[str]:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """The arguments of the commands."""
+    """The arguments of the subcommands."""
     return [
         action
         for places in parser._actions

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes doctor`: can each plugin be used on this machine, and if not, why not?"""
+"""`samebytes doctor`: which plugins can be used on this machine, and why others cannot."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def seconds(text: str) -> float:
-    """A time limit as it is given on the command line."""
+    """The time limit given on the command line."""
     try:
         number = float(text)
     except ValueError:
@@ -80,13 +80,13 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({**_machine(), "plugins": list(map(_as_dict, findings))}, indent=2))
     else:
         _print(findings)
-    # A plugin that the user switched off is not a fault, unless it is asked for by name.
+    # A plugin that the user disabled is not a fault, unless it is asked for by name.
     judged = [f for f in findings if options.names or not f.record.disabled]
     return 0 if all(f.examination.result.usable for f in judged) else 1
 
 
 def _with_consumers(record: PluginRecord, found: Examination) -> Examination:
-    """The findings on memory of the CPU with those on libraries that use it."""
+    """The findings on CPU memory, together with those on the libraries that use it."""
     if record.name != "cpu":
         return found
     return replace(found, result=replace(found.result, details=particular_consumers()))

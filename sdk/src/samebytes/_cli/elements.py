@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes elements`: the elements that are installed, and one of them with its parameters."""
+"""`samebytes elements`: the installed elements, or one of them with its parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print them, or it."""
+    """Print the elements, or the one that was named."""
     from ..elements import available, element_class
 
     if options.name is None:
@@ -71,14 +71,14 @@ def _described(cls: type[Element]) -> dict[str, Any]:
 
 
 def _public(cls: type[Element]) -> str | None:
-    """The name under which programs import the class; None where `create` alone makes it."""
+    """The name under which programs import the class; None if only `create` makes it."""
     package = cls.__module__.partition("._")[0]
     exported = getattr(sys.modules[package], cls.__name__, None) is cls
     return f"{package}.{cls.__name__}" if exported else None
 
 
 def _patterns(declared: Any) -> list[str] | None:
-    """The patterns in words, best first; None where they depend on the parameters."""
+    """The patterns in words, best first; None if they depend on the parameters."""
     if isinstance(declared, property):
         return None
     several = declared if isinstance(declared, tuple) else (declared,)
@@ -104,7 +104,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 
 def _in_room(doc: str, room: int) -> str:
-    """A docstring that has no line longer than a terminal; other indented paragraphs stay."""
+    """A docstring refilled to the width of a terminal; other indented paragraphs stay."""
     return "\n\n".join(_paragraph(part, room) for part in doc.split("\n\n"))
 
 
@@ -116,7 +116,7 @@ def _paragraph(part: str, room: int) -> str:
 
 
 def _filled(text: str, room: int, before: str = "") -> str:
-    """Lines of a text, of which the second and later ones are indented further."""
+    """The lines of a text, the second and later ones indented further."""
     # A list such as NV12|I420|BGR is one word, which may be broken after each bar.
     broken = textwrap.fill(
         " ".join(text.split()).replace("|", "| "), room, initial_indent=before,

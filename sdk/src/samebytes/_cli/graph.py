@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes graph`: a picture of what can be mapped to what. Touches no driver."""
+"""`samebytes graph`: a picture of the possible mappings. Touches no driver."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes doctor --hardware-report FILE`: devices checked and measured, in a file to send."""
+"""`samebytes doctor --hardware-report FILE`: a file to send, with devices checked and measured."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["write_report"]
 
 
 def write_report(file: str, names: Sequence[str]) -> int:
-    """Check, write the file, and print what was found; 1 if there is no device, or no file.
+    """Check, write the file, and print the findings; 1 if there is no device, or no file.
 
     Args:
         file: where the report is written, as JSON.
-        names: of plugins; all of them if there are none.
+        names: the names of plugins; if there are none, all plugins.
 
     Raises:
         UnknownNameError: no plugin of that name is installed.

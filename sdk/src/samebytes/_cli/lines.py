@@ -14,10 +14,10 @@ _OURS = f"{Path(__file__).parents[1]}{os.sep}"
 def line_of(error: BaseException) -> str:
     """Return "FILE, line N" of the user's code that raised an error, or "" if there was none.
 
-    FILE is the first of the traceback that is neither ours nor the import's; of its lines the last
-    counts, and not what it called.
+    FILE is the first file of the traceback that belongs neither to samebytes nor to the import
+    machinery, and N the last of its lines in the traceback.
     """
-    import traceback  # for errors alone
+    import traceback  # needed only for errors
 
     frames = traceback.extract_tb(error.__traceback__)
     files = [f.filename for f in frames]

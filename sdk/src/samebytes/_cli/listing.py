@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
             )
         for warning in plugin.warnings:
             print(f"\nwarning: plugin {plugin.name!r}: {warning}")
-        # Tensors and frames may have an edge each.
+        # Tensors and frames may each have an edge.
         for name, reason in dict.fromkeys((edge.name, why) for edge, why in plugin.unmet):
             print(f"\nnot in use: {name} of plugin {plugin.name!r}: {reason}")
     return 0

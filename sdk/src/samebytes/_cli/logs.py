@@ -10,7 +10,7 @@ __all__ = ["log_to_stderr"]
 
 
 class _Handler(logging.Handler):
-    """Writes to what is standard error then: a bar, which takes its place, shows it above."""
+    """Writes to the current standard error: a progress bar that replaces it shows records above."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -22,11 +22,11 @@ class _Handler(logging.Handler):
 def log_to_stderr(level: str) -> None:
     """Log on standard error, unless the program has set up logging.
 
-    A package that logs while it is imported gives the root a handler too, where there was none:
-    that is replaced.
+    A package that logs while it is imported also adds a handler to a root logger without one;
+    such a handler is replaced.
 
     Args:
-        level: of the records that are shown and those above it, such as "info".
+        level: the lowest level of the records that are shown, such as "info".
     """
     logging.basicConfig(
         level=level.upper(),
@@ -37,7 +37,7 @@ def log_to_stderr(level: str) -> None:
 
 
 def _is_set_up_by_chance() -> bool:
-    """True if the root logger is as the first call of logging.warning() and its kind makes it."""
+    """True if the root logger is as the first logging.warning() or similar call sets it up."""
     root = logging.getLogger()
     return root.level == logging.WARNING and all(
         type(handler) is logging.StreamHandler

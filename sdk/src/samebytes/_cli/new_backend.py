@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes new-backend`: a package to begin a backend or an element with."""
+"""`samebytes new-backend`: a package to start a backend or an element from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the package and say what to do next."""
+    """Write the package and print the next steps."""
     from .._authors.package import new_package
 
     folder = new_package(options.name, options.into, element=options.element)

@@ -14,10 +14,10 @@ __all__ = ["Output", "checked_output", "empty", "open_closed_streams"]
 
 
 def open_closed_streams() -> None:
-    """Let what is written to a closed stream (`>&-`) be discarded, as by `>/dev/null`.
+    """Discard what is written to a closed stream (`>&-`), as `>/dev/null` does.
 
-    Python has None there, which rich and argparse do not expect. And the next file that is opened
-    would get the stream's number, so that libraries which print would write into that file.
+    Python has None for such a stream, which rich and argparse do not expect. And the next file that
+    is opened would get the stream's number, so that libraries which print would write into it.
     """
     for number, name in ((1, "stdout"), (2, "stderr")):
         if getattr(sys, name) is not None:
@@ -31,7 +31,7 @@ def open_closed_streams() -> None:
 
 
 class Output:
-    """The state of standard output: `error` is what the first failing write raised, or None."""
+    """The state of standard output: `error` is the error of the first failed write, or None."""
 
     def __init__(self) -> None:
         self.error: OSError | None = None
@@ -39,10 +39,10 @@ class Output:
 
 @contextmanager
 def checked_output() -> Iterator[Output]:
-    """Record whether standard output took all that was written to it.
+    """Record whether standard output took everything that was written to it.
 
-    Who writes may not notice: argparse ignores errors, and a buffer is written out later. A stream
-    that somebody put in the place of the process's own is left alone.
+    A writer may not notice a failure: argparse ignores errors, and a buffer is written out later. A
+    stream that replaces the process's own is left alone.
     """
     output = Output()
     ours = sys.stdout
@@ -65,9 +65,9 @@ def checked_output() -> Iterator[Output]:
 
 
 def empty(stream: TextIO) -> None:
-    """Write out what a stream still holds, or discard it where that fails.
+    """Write out what a stream still holds, or discard it if that fails.
 
-    The interpreter would try again at its exit, complain, and end with its own status.
+    Otherwise the interpreter would try again at its exit, complain, and end with its own status.
     """
     try:
         stream.flush()
@@ -79,7 +79,7 @@ def empty(stream: TextIO) -> None:
 
 
 class _Recording(io.FileIO):
-    """A file that notes the first error of a write, and raises it too."""
+    """A file that records the first error of a write, and raises it too."""
 
     def __init__(self, number: int, output: Output) -> None:
         super().__init__(number, "w", closefd=False)

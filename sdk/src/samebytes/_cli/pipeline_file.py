@@ -26,14 +26,14 @@ _NAME = "pipeline"
 
 
 def pipeline_in(text: str) -> Pipeline:
-    """Import a file or module, and get the pipeline from it.
+    """Import a file or module, and return the pipeline in it.
 
     Args:
         text: `FILE.py`, `FILE.py:NAME`, `module` or `module:NAME`.
 
     Raises:
         UnknownNameError: there is no such file or module, or no such name in it.
-        UnsupportedObjectError: it is something else, or the file itself raises.
+        UnsupportedObjectError: the name is not a pipeline, or the file itself raises.
     """
     from ..elements import Pipeline
 
@@ -74,16 +74,16 @@ def _check_parameters(text: str, function: Callable[..., Any]) -> None:
             f"{text} is called without arguments ({error}): give its parameters defaults, or read "
             "os.environ"
         ) from None
-    except ValueError:  # a function in C may say nothing of its parameters
+    except ValueError:  # a function written in C may not reveal its parameters
         pass
 
 
 @contextmanager
 def _named_lines() -> Iterator[None]:
-    """Say which line of the user's file raised, as when a variable of the environment is not set.
+    """Name the line of the user's file that raised, such as one that reads an unset variable.
 
     Raises:
-        UnsupportedObjectError: something raised an exception that is none of ours.
+        UnsupportedObjectError: the block raised an exception that is not one of samebytes.
     """
     try:
         yield
@@ -105,7 +105,7 @@ def _named_lines() -> Iterator[None]:
 
 
 def _raised_by_environ(error: KeyError) -> bool:
-    """True if it comes out of `os.environ`: its code is the last in the traceback."""
+    """True if `os.environ` raised it: its code is the last in the traceback."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
@@ -131,7 +131,7 @@ def _module(place: str) -> ModuleType:
             f"{place} is not a file of Python, whose name ends in .py: write one that makes a "
             "pipeline"
         )
-    # As `python FILE` does: what lies beside it can be imported.
+    # As `python FILE` does: modules beside the file can be imported.
     sys.path.insert(0, str(path.parent.absolute()))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

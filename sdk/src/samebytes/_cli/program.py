@@ -26,14 +26,14 @@ SAMEBYTES_TRACEBACK=1 shows the Python traceback of an error.
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors repeat no password; those of commands are of its class."""
+    """A parser whose errors repeat no password. The commands' parsers are of this class too."""
 
     def error(self, message: str) -> NoReturn:
         super().error(without_secrets(message))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line, by default the process's own; the exit status."""
+    """Run one command line, by default the process's own, and return the exit status."""
     open_closed_streams()
     status = _checked_status(list(sys.argv[1:] if argv is None else argv))
     empty(sys.stderr)
@@ -46,8 +46,8 @@ def _checked_status(arguments: list[str]) -> int:
     if output.error is None:
         return status
     if isinstance(output.error, BrokenPipeError):
-        # The reader of our output has closed it, as `head` does, which is not an error.
-        return 128 + 13  # what a shell shows for a process that SIGPIPE ended
+        # The reader of the output has closed it, as `head` does: this is not an error.
+        return 128 + 13  # the status that a shell shows for a process ended by SIGPIPE
     _tell(output.error, f"cannot write the output: {output.error.strerror}")
     return 1
 
@@ -61,12 +61,12 @@ def _status(arguments: list[str], output: Output) -> int:
         return 130
     except SamebytesError as error:
         if output.error is not None and error.__cause__ is output.error:
-            return 1  # of an element that prints; the caller says it
+            return 1  # an element printed to it; the caller reports the error
         _tell(error, f"{error}{_place_of(error)}")
         return 2 if isinstance(error, UnknownNameError | AmbiguousTargetError) else 1
     except Exception as error:
         if error is output.error:
-            return 1  # the caller says which
+            return 1  # the caller reports the error
         _tell(
             error,
             f"unexpected {type(error).__name__}: {error} "
@@ -80,7 +80,7 @@ def _run(arguments: list[str]) -> int:
     # Options before the command take no values, so the command is the first other word.
     wanted = next((a for a in arguments if not a.startswith("-")), None)
     if wanted is not None and wanted not in commands:
-        # It may be the value of an option of a secret: --token.
+        # It may be the value of an option that holds a secret: --token.
         said = without_secrets(arguments)[arguments.index(wanted)]
         raise UnknownNameError("command", said, commands, "(see: samebytes --help)")
     parser, chosen = parser_of(commands, wanted)
@@ -97,8 +97,8 @@ def parser_of(
     """The parser of a command line, and the last of the commands that are loaded.
 
     Args:
-        commands: all that there are.
-        loaded: those whose arguments it knows; of the others it knows the names.
+        commands: all commands.
+        loaded: the commands whose arguments the parser knows; of the others it knows the names.
 
     Raises:
         PluginLoadError: one of them cannot be loaded.
@@ -126,9 +126,9 @@ def parser_of(
 
 
 def _place_of(error: SamebytesError) -> str:
-    """The line at which the code of an element raised, in parentheses; "" for what an element says.
+    """The line of an element's code that raised, in parentheses; "" if no other error caused this.
 
-    Such an error repeats what was raised, which a user can do nothing about without its line.
+    An error that only repeats the message of such an exception is of no use without the line.
     """
     cause = error.__cause__
     if cause is None or not str(error).endswith(f"{type(cause).__name__}: {cause}"):
@@ -148,12 +148,12 @@ def _status_of(end: SystemExit) -> int:
 
 
 def _tell(error: BaseException, message: str) -> None:
-    # Where standard error takes nothing either, the status says it.
+    # If standard error takes nothing either, the status alone shows it.
     with suppress(OSError):
         if os.environ.get("SAMEBYTES_TRACEBACK") == "1":
             import traceback  # slow to import
 
-            # Its lines of the program's source may say what its error does not say any more.
+            # The source lines in a traceback may hold secrets that the error does not.
             lines = traceback.format_exception(without_secrets_in(error))
             print(*map(without_secrets, lines), sep="", end="", file=sys.stderr)
         else:

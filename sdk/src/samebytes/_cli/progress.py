@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress on a terminal: a bar with frames and the time left, or the step that is at work."""
+"""Progress on a terminal: a bar with frames and the time left, or the current step."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["shown_progress", "shown_steps"]
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Callable[[Running], None]]:
-    """A function that shows how far a pipeline is, on standard error.
+    """A function that shows the progress of a pipeline on standard error.
 
-    Where that is not a terminal, or rich is not installed, it shows nothing.
+    It shows nothing if standard error is not a terminal, or rich is not installed.
 
     Args:
-        quiet: show nothing anyway.
+        quiet: show nothing in any case.
     """
     if quiet or not sys.stderr.isatty():
         yield _nothing
@@ -45,7 +45,7 @@ def shown_progress(*, quiet: bool) -> Iterator[Callable[[Running], None]]:
         def show(running: Running) -> None:
             at = running.progress()
             bar.update(task, completed=at.frames_read, total=at.frames_expected)
-            if at.frames_read % 10 == 0:  # it sorts all durations
+            if at.frames_read % 10 == 0:  # not each time: the statistics sort all durations
                 bar.update(task, rate=f"{running.statistics()[0].fps:.1f}/s")
 
         yield show
@@ -53,19 +53,19 @@ def shown_progress(*, quiet: bool) -> Iterator[Callable[[Running], None]]:
 
 @contextmanager
 def shown_steps(doing: str) -> Iterator[Callable[[str], object]]:
-    """A function that shows the name of the step that is at work, on standard error.
+    """A function that shows the name of the current step on standard error.
 
-    Its line is empty again at the end. Where that is not a terminal, it shows nothing.
+    The line is cleared at the end. If standard error is not a terminal, nothing is shown.
 
     Args:
-        doing: what is done with the steps, such as "probing".
+        doing: what is being done with each step, such as "probing".
     """
     out = sys.stderr
     if not out.isatty():
         yield lambda name: None
         return
     try:
-        # ECMA-48: CR, and EL, which erases the line from there on.
+        # ECMA-48: CR, and EL, which erases the rest of the line.
         yield lambda name: print(f"\r\x1b[K{doing} {name} ...", end="", flush=True, file=out)
     finally:
         print("\r\x1b[K", end="", flush=True, file=out)

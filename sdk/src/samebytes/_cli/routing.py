@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
             copy=options.copy,
         )
     except Exception as error:
-        # The program says it on stderr and gives the exit status, as for every command.
+        # The program reports it on stderr and sets the exit status, as for every command.
         if options.json:
             print(json.dumps({"route": None, "error": _as_dict(error)}, indent=2), flush=True)
         raise
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-# Which of an error's attributes are printed, whatever the error is; null where it lacks one.
+# The attributes that are printed of any error; null for one that it lacks.
 _CULPRITS = ("kind", "name", "nearest", "choices", "edge", "plugin")
 
 

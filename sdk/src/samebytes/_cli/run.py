@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samebytes run`: run a pipeline of a Python file until it ends, or is asked to."""
+"""`samebytes run`: run the pipeline of a Python file until it ends or is asked to end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["add_arguments", "run"]
 
 _LEVELS = ("debug", "info", "warning", "error")
 _A_WHILE = 1.0
-"""Seconds without a word from those that are asked."""
+"""The seconds of waiting after which this is reported."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run it. SIGTERM and Ctrl-C end the streams, so that files are finished."""
+    """Run the pipeline. SIGTERM and Ctrl-C end the streams, so that files are finished."""
     pipe = pipeline_in(options.pipeline)
     log_to_stderr(options.log)
     if options.explain:
@@ -94,13 +94,13 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(statistics.as_dict(), indent=2))
     elif not options.quiet:
         print(statistics, file=sys.stderr)  # stdout is for what the pipeline writes: json.sink
-    # SIGTERM, as from systemd and Docker, asks for this end; Ctrl-C breaks off.
+    # SIGTERM, as sent by systemd and Docker, asks for this end; Ctrl-C interrupts.
     return 130 if running.stopped_by == signal.SIGINT else 0
 
 
 def _take(running: Running, frames: int | None, show: Any) -> None:
     number = 0
-    # No variable holds a frame: a pool may have few of them.
+    # No variable may hold a frame: a pool may have only a few.
     while number != frames and next(running, None) is not None:
         number += 1
         show(running)
@@ -110,7 +110,7 @@ def _take(running: Running, frames: int | None, show: Any) -> None:
 
 @contextmanager
 def _says_that_it_waits() -> Iterator[None]:
-    """A block that says so on standard error, once, if it takes a while."""
+    """A block that reports once on standard error that it is waiting, if it takes a while."""
 
     def say() -> None:
         text = "a source has not said yet what it gives: a camera that is away is waited for"
@@ -127,9 +127,9 @@ def _says_that_it_waits() -> Iterator[None]:
 
 @contextmanager
 def _leaves_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end what starts, as Ctrl-C does; the pipeline has its own handler afterwards.
+    """Let SIGTERM end the start, as Ctrl-C does; later the pipeline has its own handler.
 
-    Without a handler it ends nothing where this is the first process of a container.
+    Without a handler, SIGTERM is ignored if this is the first process of a container.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -153,7 +153,7 @@ def _address(text: str) -> str:
 
 
 def _whole(least: int) -> Callable[[str], int]:
-    """The type of an option that is a whole number, not below `least`."""
+    """The type of an option that is a whole number of at least `least`."""
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a service around a running pipeline: health, metrics, reports to systemd.
 
-`/healthz` answers 200 as long as frames move, and 503 if none has for too long, or before the
-pipeline runs. By the same rule systemd's watchdog gets its signs of life (sd_notify(3)).
+`/healthz` answers 200 as long as frames move, and 503 if none has moved for too long, or before the
+pipeline runs. systemd's watchdog gets its signs of life by the same rule (sd_notify(3)).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = ["Service"]
 _TEXT = "text/plain; charset=utf-8"
 
 _PATIENCE = 0.5
-"""Seconds for the service manager to take a message."""
+"""The seconds that the service manager may take to accept a message."""
 
 
 class Service:
-    """Answers whether a pipeline is well, until the end of the block.
+    """Reports whether a pipeline is healthy, until the end of the block.
 
     Args:
         listen: `[HOST:]PORT` of its server; None for no server.
-        name: of the pipeline, for the metrics.
-        still: how many seconds without a frame are unhealthy.
+        name: the name of the pipeline, for the metrics.
+        still: the seconds without a frame after which it is unhealthy.
     """
 
     def __init__(self, listen: str | None, name: str, still: float) -> None:
@@ -50,7 +50,7 @@ class Service:
         self._ending = ExitStack()
 
     def watch(self, running: Running) -> None:
-        """Answer for this pipeline from now on, which has started."""
+        """Report on this pipeline, which has started, from now on."""
         self._running = running
         _report_to_systemd("READY=1")
         try:
@@ -64,7 +64,7 @@ class Service:
             self._start(lambda: self._pet(interval))
 
     def health(self) -> tuple[bool, str]:
-        """True if it is well, and the reason in words."""
+        """True if the pipeline is healthy, and the reason in words."""
         running = self._running
         if running is None:
             return False, "it has not started yet"
@@ -74,14 +74,14 @@ class Service:
         return still <= self._still, f"a frame moved {still:.1f} s ago"
 
     def metrics(self) -> tuple[bytes, str] | None:
-        """The metrics in the form that Prometheus reads, and its name; None without an exporter."""
+        """The metrics in Prometheus' format, and the content type; None without an exporter."""
         return None if self._exposition is None else self._exposition()
 
     def __enter__(self) -> Self:
         """Listen.
 
         Raises:
-            NativeError: nobody can listen there, as where another program does.
+            NativeError: the address cannot be used, for example if another program listens there.
         """
         if self._listen is not None:
             self._make_exporter()
@@ -104,7 +104,7 @@ class Service:
         self._ending.close()
 
     def _make_exporter(self) -> None:
-        """Make what Prometheus reads, if its exporter is installed.
+        """Make the metrics for Prometheus, if OpenTelemetry's exporter is installed.
 
         A provider that the program has set stays: it may have that exporter itself.
         """
@@ -126,7 +126,7 @@ class Service:
         thread.start()
 
     def _pet(self, interval: float) -> None:
-        """Give the watchdog a sign of life, as long as all is well."""
+        """Give the watchdog a sign of life, as long as the pipeline is healthy."""
         while True:
             try:
                 self._ends.get(timeout=interval)
@@ -156,7 +156,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
                 self._answer(404, b"/healthz and /metrics are here\n", _TEXT)
 
         def do_HEAD(self) -> None:
-            self.do_GET()  # load balancers ask so; _answer leaves out the body
+            self.do_GET()  # load balancers send HEAD; _answer leaves out the body
 
         def _answer(self, status: int, body: bytes, kind: str) -> None:
             self.send_response(status)
@@ -167,7 +167,7 @@ def _handler(service: Service) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(body)
 
         def log_message(self, *_: Any) -> None:
-            """Say nothing: probes come every few seconds."""
+            """Log nothing: probes come every few seconds."""
 
     return Handler
 
@@ -180,13 +180,13 @@ def _report_to_systemd(state: str) -> None:
     if address.startswith("@"):
         address = f"\0{address[1:]}"
     kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
-    # A manager that is gone, or does not read, is no reason to end, or to wait for it.
+    # A manager that is gone or does not read must neither end nor delay the pipeline.
     with suppress(OSError), socket.socket(socket.AF_UNIX, kind) as out:
         out.settimeout(_PATIENCE)
         out.sendto(state.encode(), address)
 
 
 def _watchdog_interval() -> float | None:
-    """Half the seconds after which systemd takes the service for dead; None if it does not look."""
+    """Half of the watchdog's time limit, in seconds; None if systemd does not watch the service."""
     microseconds = os.environ.get("WATCHDOG_USEC")
     return int(microseconds) / 2e6 if microseconds else None

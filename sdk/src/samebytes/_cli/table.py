@@ -13,16 +13,16 @@ from .._seen.text import table_lines
 __all__ = ["print_table"]
 
 _ENOUGH = 40
-"""Letters of a column in which sentences can be read."""
+"""The width in characters in which a column of sentences is readable."""
 
 _BETWEEN = 4
-"""Letters that a column takes besides its text, at most."""
+"""The most characters that a column takes besides its text."""
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows below their headers.
 
-    A terminal that leaves the last column less than `_ENOUGH` shows it below the others.
+    If a terminal leaves the last column less than `_ENOUGH`, it is shown below the others.
     """
     flat = [[" ".join(cell.split()) for cell in row] for row in rows]
     if sys.stdout.isatty() and (room := _room_below(headers, flat)):
@@ -32,7 +32,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _room_below(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """The columns of a terminal on which the last cell stands below the others, else 0."""
+    """The width of a terminal that shows the last cell below the others; else 0."""
     room = get_terminal_size().columns
     *first, last = (max(map(len, column)) + _BETWEEN for column in zip(headers, *rows, strict=True))
     return room if min(last, _ENOUGH) > room - sum(first) else 0
@@ -63,6 +63,6 @@ def _print_rich(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
         return False
     table = Table(*headers, box=SIMPLE_HEAD)
     for row in rows:
-        table.add_row(*map(Text, row))  # not strings, in which rich takes [ffmpeg] for a style
+        table.add_row(*map(Text, row))  # rich would take [ffmpeg] in a string for a style
     Console(file=sys.stdout).print(table)
     return True

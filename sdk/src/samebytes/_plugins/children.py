@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Child processes that run what may hang or crash, and answer in lines of JSON."""
+"""Child processes for code that may hang or crash; they answer in lines of JSON."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Child:
     """A child process that has ended.
 
     Attributes:
-        status: as its parent sees it (negative: the signal); None if its time was up.
-        answers: the lines that it answered.
+        status: the exit status (negative for a signal); None if the time was up.
+        answers: the lines of its answer.
         noise: everything else that it printed.
     """
 
@@ -33,7 +33,7 @@ class Child:
     noise: str
 
     def ending(self, timeout: float) -> str:
-        """A phrase for how it ended, to follow a noun: "ended the process: SIGSEGV"."""
+        """A phrase about its end, to follow a noun: "ended the process: SIGSEGV"."""
         if self.status is None:
             return f"took more than {timeout:g} s"
         if self.status < 0:
@@ -46,7 +46,7 @@ class Child:
 
 
 def run_child(module: str, arguments: Sequence[str], timeout: float) -> Child:
-    """Run a module of ours, in a process that finds the same plugins as this one.
+    """Run a module of samebytes in a process that finds the same plugins as this one.
 
     Raises:
         OSError: no process could be started.
@@ -59,14 +59,14 @@ def run_child(module: str, arguments: Sequence[str], timeout: float) -> Child:
 def started_child(
     module: str, arguments: Sequence[str], timeout: float
 ) -> Iterator[Callable[[], Child]]:
-    """The same beside other work: what it gives waits for the end of the child.
+    """The same, beside other work: the function that it yields waits for the end of the child.
 
-    The child and what it started are killed when the block ends, and before that when `timeout`
-    seconds since its start have passed while somebody waits.
+    The child and its own children are killed when the block ends, or earlier if `timeout` seconds
+    have passed since its start while the function waits.
     """
     # Files, not pipes: a process that the child left behind would hold a pipe open.
     with _scratch_file() as answers, _scratch_file() as noise, ExitStack() as end:
-        # Also plugins on paths that this process has added.
+        # Also for plugins on paths that this process has added.
         paths = os.pathsep.join(os.path.abspath(p) for p in sys.path)  # noqa: PTH100  ("": the cwd)
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", module, *arguments],
@@ -91,13 +91,13 @@ def started_child(
 
 
 def answering() -> Callable[[object], None]:
-    """In the child: the function that answers. Whatever else is printed goes elsewhere from now."""
+    """In the child: the function that answers. All other output goes elsewhere from now on."""
     with suppress(ImportError):  # only POSIX has it
         import resource
 
-        # A crash is an answer, not something to leave a core file for.
+        # A crash is an answer and needs no core file.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # Native libraries print to descriptor 1; the answers go where nobody else writes.
+    # Native libraries print to descriptor 1, so the answers go to a descriptor of their own.
     answers = os.dup(1)
     os.dup2(2, 1)
 
@@ -108,14 +108,14 @@ def answering() -> Callable[[object], None]:
 
 
 def _scratch_file() -> IO[bytes]:
-    """A file without a name: in memory where that can be, as no folder may be writable."""
+    """A file without a name: in memory if possible, since there may be no writable folder."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("samebytes"), "w+b")
     return tempfile.TemporaryFile()
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child and what it started."""
+    """Kill the child and its own children."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Device nodes that a user may not open: what gives the permission."""
+"""Advice on the permission for device nodes that a user may not open."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _SHARED = stat.S_IRGRP | stat.S_IWGRP
 
 
 def advice_to_open(node: str | Path) -> str:
-    """Return what a user does who may not open a device node, as a hint for errors.
+    """Return a hint for errors: what a user can do who may not open a device node.
 
-    Whoever is in the group of a node may use it, where its mode says so. Nobody should be in
-    the group of root for that; and in a container a group may have no name.
+    If its mode allows it, members of the node's group may use it. Nobody should join the group of
+    root for that, and in a container a group may have no name.
 
     Args:
-        node: its path.
+        node: the path of the device node.
     """
-    import grp  # wanted for this advice alone, and not there on Windows
+    import grp  # needed only here, and missing on Windows
 
     try:
         found = Path(node).stat()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Discovery: find the plugins, load each on its own, fill the tables. Once for each process."""
+"""Discovery, once per process: find the plugins, load each on its own, fill the tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Found:
     """The plugins that this process found.
 
     Attributes:
-        tables: None until somebody asks, and again after `forget`.
+        tables: None until the first use, and again after `forget`.
         forgotten: how often `forget` was called.
     """
 
@@ -65,13 +65,13 @@ def tables() -> Tables:
 
 
 def listed() -> Tables:
-    """The tables for those who list plugins: no plugin is so broken that this raises."""
+    """The tables for listing plugins: no broken plugin makes this raise."""
     _check_not_loading()
     return _fill(strict=False) if _strict() else tables()
 
 
 def forget() -> None:
-    """Empty the tables; the next use fills them again, with what was installed meanwhile."""
+    """Empty the tables; the next use fills them again, with newly installed plugins too."""
     importlib.invalidate_caches()
     with _lock:
         _found.forgotten += 1
@@ -79,11 +79,11 @@ def forget() -> None:
 
 
 def _discover() -> Tables:
-    """Fill the tables. No lock is held: plugins are imported, and an import may wait for another.
+    """Fill the tables, without a lock: this imports plugins, and imports may wait for one another.
 
-    Two threads that ask first both fill tables, and both get those of the faster one. Tables that
-    were forgotten while they were filled serve this caller, who asked before, and nobody else:
-    filling them until nobody forgets would never end beside a thread that keeps refreshing.
+    If two threads are first, both fill tables, and both get those of the faster one. Tables that
+    were forgotten while they were filled serve only this caller, who asked before: filling them
+    until nobody forgets would never end beside a thread that keeps refreshing.
     """
     forgotten = _found.forgotten
     with deferred():
@@ -110,7 +110,7 @@ def _check_not_loading() -> None:
 
 
 def _fill(*, strict: bool) -> Tables:
-    from .tables import Tables  # what plugins declare: not before one is needed
+    from .tables import Tables  # deferred until a plugin is needed
 
     found = Tables()
     for record in _records():
@@ -128,7 +128,7 @@ def _fill(*, strict: bool) -> Tables:
 
 
 def _records() -> Iterator[PluginRecord]:
-    from .distributions import entries  # not before plugins are needed
+    from .distributions import entries  # deferred until plugins are needed
     from .tables import PluginRecord
 
     yield PluginRecord("cpu", "samebytes", __version__, "samebytes._cpu.plugin")
@@ -150,7 +150,7 @@ def _records() -> Iterator[PluginRecord]:
 
 
 def _names(variable: str) -> frozenset[str] | None:
-    """The names in a comma-separated list; set but empty is a list without names."""
+    """The names in a variable's comma-separated list, which may be empty; None if it is not set."""
     value = os.environ.get(variable)
     if value is None:
         return None
@@ -177,7 +177,7 @@ def _enter(record: PluginRecord, found: Tables) -> None:
 
 
 def _load(record: PluginRecord) -> None:
-    from .validation import check_module, declarations  # imports pluggy: not before it is needed
+    from .validation import check_module, declarations  # deferred: it imports pluggy
 
     try:
         module = importlib.import_module(record.module)

@@ -17,7 +17,7 @@ class Entry(NamedTuple):
     Attributes:
         name: the name of the plugin or command.
         module: its module.
-        distribution, version: what announces it; "" if its metadata do not say.
+        distribution, version: those that announce it; "" if the metadata do not say.
         problem: why the entry point cannot be used, or None.
     """
 
@@ -36,14 +36,14 @@ def entries(group: str) -> list[Entry]:
 def _scan(group: str) -> Iterator[Entry]:
     seen: set[str] = set()
     for found in installed_distributions():
-        # Most are done after this look at the text.
+        # For most distributions, this look at the text suffices.
         text = found.read("entry_points.txt")
         if f"[{group}]" not in text:
             continue
         fields = dict(found.fields())
         name, version = fields.get("name", ""), fields.get("version", "")
         key = normalized(name) or text
-        if key in seen:  # the same one again, further down sys.path
+        if key in seen:  # the same entry point again, further down sys.path
             continue
         seen.add(key)
         for point, sign, module in _lines(text, group):
@@ -55,7 +55,7 @@ def _scan(group: str) -> Iterator[Entry]:
 
 
 def _lines(text: str, group: str) -> list[tuple[str, str, str]]:
-    """The lines of a group, each as what is before the =, the =, and what is after it."""
+    """The lines of a group, each as the part before the =, the =, and the part after it."""
     found, here = [], False
     for line in map(str.strip, text.splitlines()):
         if line.startswith("[") and line.endswith("]"):
@@ -71,18 +71,18 @@ def _problem(point: str, module: str) -> str | None:
     return f"its entry point {point.strip()} = {module.strip()!r} does not name a module"
 
 
-# Plugins that are called otherwise than the extra that brings them.
+# Plugins whose name differs from that of the extra that installs them.
 _BROUGHT_BY = {"ring": "ipc"}
 
 
 def install_hint(name: str) -> str:
     """The command that installs a plugin or command of this project, or "" if it is not one."""
-    from .installing import working  # nobody needs it before something is missing
+    from .installing import working  # deferred until something is missing
 
     return working(published_hint(name))
 
 
 def published_hint(name: str) -> str:
-    """The same as long as nobody reads it: as `working` takes it, which reads files."""
+    """The same command before `working` adapts it: that reads files, and the text may go unread."""
     extra = _BROUGHT_BY.get(name, name.replace("_", "-"))  # as Provides-Extra spells it
     return f'pip install "samebytes[{extra}]"' if extra in extras() else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Describe exceptions that code of a plugin raised."""
+"""Descriptions of exceptions that a plugin's code raised."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["described", "missing_package", "shown"]
 
 
 def described(error: BaseException) -> str:
-    """The error's type and text, and the plugin's line that raised it, where there is one."""
+    """The error's type and message, and the plugin's line that raised it, if there is one."""
     import traceback  # for errors alone
 
-    # The first frame is that of whoever caught it.
+    # The first frame is that of the function that caught it.
     frames = [f for f in traceback.extract_tb(error.__traceback__)[1:] if not _of_import(f)]
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"
@@ -28,7 +28,7 @@ def _of_import(frame: traceback.FrameSummary) -> bool:
 
 
 def missing_package(error: BaseException, packages: Iterable[str]) -> str | None:
-    """The one of the packages that is not installed, if that is what the error says."""
+    """The one of the packages that is not installed, if that is the error; else None."""
     if not isinstance(error, ModuleNotFoundError) or error.name is None:
         return None
     name = error.name
@@ -36,7 +36,7 @@ def missing_package(error: BaseException, packages: Iterable[str]) -> str | None
 
 
 def shown(value: object) -> str:
-    """The value's repr, short, even where it has none."""
+    """The value's repr, shortened; a substitute if repr() fails."""
     try:
         text = repr(value)
     except Exception as error:

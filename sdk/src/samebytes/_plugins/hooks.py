@@ -43,4 +43,4 @@ def samebytes_elements() -> list[ElementSpec]:  # type: ignore[empty-body]  # a 
 
 @hookspec
 def samebytes_converters() -> list[ConverterSpec]:  # type: ignore[empty-body]  # a declaration
-    """The converters of pictures, which `Frame.convert` chooses from. Since API (1, 2)."""
+    """The converters of pictures from which `Frame.convert` chooses. Since API (1, 2)."""

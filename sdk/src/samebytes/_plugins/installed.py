@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed distributions, and what their metadata say.
+"""The installed distributions and their metadata.
 
-importlib_metadata would list them, and takes as long to import as all that the core needs. So the
-folders on sys.path are read here, and it is asked for whatever else there is: zips, and what the
-import hooks of others know.
+importlib_metadata could list them, but takes as long to import as everything that the core needs.
+So this module reads the folders on sys.path, and asks importlib_metadata only for everything else:
+zips, and distributions that other import hooks know.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = [
 
 
 class Distribution(NamedTuple):
-    """One that is installed.
+    """An installed distribution.
 
     Attributes:
-        spelt: its name in some spelling; "" where its folder's name does not say it.
-        read: gives the text of a file there; "" where there is none, or one that cannot be read.
+        spelt: its name in some spelling; "" if the name of its folder does not give it.
+        read: returns the text of one of its files; "" if there is none or it cannot be read.
     """
 
     spelt: str
@@ -38,11 +38,11 @@ class Distribution(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name, normalized."""
+        """The normalized name."""
         return normalized(self.spelt)
 
     def fields(self) -> list[tuple[str, str]]:
-        """The fields of its METADATA, with the names in small letters.
+        """The fields of METADATA, with names in lower case.
 
         They are read by hand: parsing them as mail takes ten times as long.
         """
@@ -54,14 +54,14 @@ class Distribution(NamedTuple):
 
 
 def installed_distributions() -> Iterator[Distribution]:
-    """Every distribution, in the order of sys.path. One may come twice."""
+    """Every distribution, in the order of sys.path. A distribution may come twice."""
     for place in filter(_is_text, sys.path):
         try:
             names = os.listdir(place or ".")  # noqa: PTH208 - pathlib is slow to import
         except NotADirectoryError:
             yield from _listed_elsewhere(path=[place])
             continue
-        except OSError:  # it is not there, or not ours to read
+        except OSError:  # it does not exist or cannot be read
             continue
         for name in names:
             stem, dot, kind = name.rpartition(".")
@@ -87,10 +87,10 @@ def find_distribution(name: str) -> Distribution | None:
 
 @cache
 def said_of_samebytes(field: str) -> tuple[str, ...]:
-    """The values of all fields of a name in the metadata of samebytes.
+    """The values of all fields of that name in the metadata of samebytes.
 
     Args:
-        field: in small letters: "requires-dist".
+        field: the name of the field in lower case: "requires-dist".
     """
     found = find_distribution("samebytes")
     return tuple(value for name, value in found.fields() if name == field) if found else ()
@@ -102,7 +102,7 @@ def extras() -> frozenset[str]:
 
 
 def normalized(name: str) -> str:
-    """The name as all its spellings have it: "zope.Interface_x" is "zope-interface-x"."""
+    """The form that all spellings of a name share: "zope-interface-x" for "zope.Interface_x"."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -113,8 +113,8 @@ def _is_text(place: object) -> bool:
 def _reader(folder: str) -> Callable[[str], str]:
     def read(name: str) -> str:
         try:
-            # Bytes, unbuffered: files are small, there are two for each distribution, and a file of
-            # text takes twice as long to open.
+            # Unbuffered bytes: files are small, there are two for each distribution, and opening
+            # one in text mode takes twice as long.
             with open(os.path.join(folder, name), "rb", 0) as file:  # noqa: PTH118, PTH123
                 return file.read().decode().replace("\r\n", "\n")
         except (OSError, ValueError):

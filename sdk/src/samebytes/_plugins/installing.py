@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Install commands that work today, with this project's packages from where they are.
+"""Install commands that work today, wherever this project's packages are.
 
-Hints name packages as a package index will have them. `working` turns them into commands that work
-as long as no index has them: with folders of the checkout from which samebytes was installed, or
-with the folder of wheels.
+Hints name packages as a package index will have them. As long as no index has them, `working` turns
+such hints into commands that work: with folders of the checkout from which samebytes was installed,
+or with the folder of its wheels.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .installed import extras, find_distribution, said_of_samebytes
 
 __all__ = ["PUBLISHED", "extras", "working"]
 
-# Whether `pip install samebytes` works. To be changed when the first release has been uploaded.
+# True once `pip install samebytes` works: change it after the first release was uploaded.
 PUBLISHED = False
 
 _OURS = r'"?(samebytes(?:-[a-z0-9-]+)?)(?:\[([a-z0-9_,-]+)\])?"?(?![\w./-])'
@@ -64,7 +64,7 @@ def _part(folder: Path | None, name: str, wanted: str) -> str:
 
 
 def _brought_by(extra: str) -> list[tuple[str, str]]:
-    """The packages that an extra of samebytes brings, each with its own extras."""
+    """The packages that an extra of samebytes installs, each with its own extras."""
     found = []
     marked = re.compile(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]")
     for line in said_of_samebytes("requires-dist"):
@@ -98,7 +98,7 @@ def _source() -> Path | None:
 @cache
 def _folders(checkout: Path) -> dict[str, Path]:
     """The folder of each distribution of a checkout, by its name."""
-    import tomllib  # not before something is missing
+    import tomllib  # deferred until something is missing
 
     found = {}
     for file in (*checkout.glob("*/pyproject.toml"), *checkout.glob("*/*/pyproject.toml")):

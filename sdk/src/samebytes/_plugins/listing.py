@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed plugins, for people and programs that want to know."""
+"""The list of installed plugins, for users and programs."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class _Plugins(list[PluginInfo]):
 
 
 def installed_plugins() -> list[PluginInfo]:
-    """Every plugin that was found, by name. Imports no framework and raises for no plugin.
+    """Every plugin that was found, by name. It imports no framework, and no plugin makes it raise.
 
     Returns:
         A list, which is printed as a table.
@@ -124,5 +124,5 @@ def _is_installed(package: str) -> bool:
     """True if a package is there. It is not imported, so its import may still fail."""
     try:
         return find_spec(package.partition(".")[0]) is not None
-    except ValueError:  # it is there, and was not imported in the usual way
+    except ValueError:  # it is present, but was not imported in the usual way
         return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importing what plugins name by strings "module:name", when it is first used."""
+"""The import of objects that plugins name by strings "module:name", on first use."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _T = TypeVar("_T")
 
 
 def load(path: str, plugin: str) -> Any:
-    """Import what "module:name" names.
+    """Import the object that "module:name" names.
 
     Raises:
         MissingDependencyError: a package of the plugin is not installed.
-        ImportInProgressError: a finalizer of this thread asks while it imports the module.
-        PluginLoadError: the module or name is not there, or importing it raised.
+        ImportInProgressError: a finalizer calls this while the same thread imports the module.
+        PluginLoadError: the module or name does not exist, or importing it raised.
     """
     module, _, name = path.partition(":")
     try:
@@ -54,7 +54,7 @@ def load(path: str, plugin: str) -> Any:
 
 
 def _half_imported(error: BaseException) -> str | None:
-    """The module that was not whole when this error came of it; of Python's own errors only."""
+    """The half-imported module that caused this error, if any; only for errors of Python's own."""
     module: object = None
     if isinstance(error, AttributeError):
         module = error.obj
@@ -69,7 +69,7 @@ def load_class(path: str, plugin: str, base: type[_T]) -> type[_T]:
 
     Raises:
         MissingDependencyError: a package of the plugin is not installed.
-        PluginLoadError: it is not there, not a class of that kind, or importing it raised.
+        PluginLoadError: it does not exist, is not a class of that kind, or importing it raised.
     """
     found = load(path, plugin)
     if not (isinstance(found, type) and issubclass(found, base)):
@@ -78,10 +78,10 @@ def load_class(path: str, plugin: str, base: type[_T]) -> type[_T]:
 
 
 def call(function: Callable[..., _T], plugin: str, *args: object) -> _T:
-    """Call what a plugin gave us.
+    """Call a function of a plugin.
 
     Raises:
-        PluginLoadError: it raised something that is not an error of ours.
+        PluginLoadError: it raised an exception that is not one of samebytes.
     """
     try:
         return function(*args)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check that a NativeSpec names a type that exists.
 
-A wrong name does no harm at first: the plugin's objects are just not known, and the user
-hears that nobody wraps them. `without_importing` finds what can be seen in the files of the
-framework alone; the frameworks are imported by check-plugin only.
+A wrong name shows late: the plugin's objects are just not known, and the user reads that no plugin
+wraps them. `without_importing` finds the faults that show in the files of the framework;
+only check-plugin imports frameworks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 __all__ = ["misspelt", "without_importing"]
 
-# As most modules bind a name. To parse one takes a hundred times as long as to search it.
+# The way most modules bind a name: parsing a file takes a hundred times as long as searching it.
 _BINDS = (
     rb"^(?:class|def|async def) (?:%b|__getattr__)\b"
     rb"|^from [\w.]+ import (?:\*|[^#\n]*\b%b\b(?! as\b))"
@@ -26,7 +26,7 @@ _BINDS = (
 
 
 def misspelt(native: str, found: Any) -> str | None:
-    """The fault of a name by which `found` was found, or None if it is the type's own name."""
+    """The fault of a name under which `found` was found; None if it is the type's own name."""
     if not isinstance(found, type):
         return f"{native} is not a type"
     real = f"{found.__module__}.{found.__qualname__}"
@@ -59,7 +59,7 @@ def without_importing(native: str) -> str | None:
 
 
 def _spec(name: str, folders: list[str] | None) -> ModuleSpec | None:
-    with suppress(Exception):  # an import hook or a broken installation: nothing is known
+    with suppress(Exception):  # for an import hook or a broken installation, nothing is known
         return PathFinder.find_spec(name, folders)
     return None
 
@@ -69,8 +69,8 @@ def _in_module(native: str, module: Any, names: list[str]) -> str | None:
     for name in names:
         inside = vars(found) if hasattr(found, "__dict__") else {}
         if name not in inside:
-            # Asking a lazy module for the name would import what it lies in. A module that is an
-            # object of a class, as gi's are, is lazy by a method of that class.
+            # Asking a lazy module for the name would import the module that defines it. A module
+            # that is an object of a class, as gi's are, is lazy by a method of that class.
             lazy = "__getattr__" in inside or hasattr(type(found), "__getattr__")
             return None if lazy else _no_such(native, module.__name__, inside)
         found = inside[name]
@@ -85,10 +85,10 @@ def _no_such(native: str, module: str, names: Iterable[str]) -> str:
 
 
 def _in_source(native: str, spec: ModuleSpec, module: str, name: str) -> str | None:
-    """Look the name up in the source of a module, where it has one."""
+    """Look the name up in the source of a module, if it has one."""
     if not spec.origin or not spec.origin.endswith(".py"):
         return None
-    from pathlib import Path  # a tenth of importing samebytes, and seldom needed
+    from pathlib import Path  # a tenth of the time of importing samebytes, and seldom needed
 
     try:
         source = Path(spec.origin).read_bytes()
@@ -104,7 +104,7 @@ def _in_source(native: str, spec: ModuleSpec, module: str, name: str) -> str | N
 
 
 def _bound(body: list[ast.stmt]) -> Iterator[str]:
-    """The names that statements of a module bind; "*" where only running them would show it."""
+    """The names that statements of a module bind; "*" if only running them would show these."""
     for statement in body:
         match statement:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking a plugin whether it can be used here, in a child process that may hang or crash."""
+"""Probes: a child process, which may hang or crash, finds out whether a plugin can be used."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Examination:
     """The findings about an installed plugin.
 
     Attributes:
-        importable: whether its module and its packages can be imported; None where that was
-            not tried, since the plugin was set aside before, and where it took too long.
+        importable: whether its module and its packages can be imported; None if that was not
+            tried, since the plugin was set aside before, or if it took too long.
         result: whether it can be used, and if not, why.
-        faulty: the plugin is at fault, and not this machine: it was set aside, or its probe or an
-            import raised, crashed or hung.
+        faulty: True if the plugin is at fault and not this machine: it was set aside, or its
+            probe or an import raised, crashed or hung.
     """
 
     importable: bool | None
@@ -80,17 +80,17 @@ def examine_all(
     timeout: float,
     waits: Callable[[str], object] = lambda name: None,
 ) -> list[Examination]:
-    """The same for several, as many side by side as there are CPUs.
+    """The same for several plugins, as many in parallel as there are CPUs.
 
     Args:
-        records: of the plugins.
-        timeout: how long the probe of one may take, in seconds.
-        waits: called with the name of each plugin whose probe is waited for next.
+        records: the records of the plugins.
+        timeout: how long the probe of one plugin may take, in seconds.
+        waits: called with the name of each plugin before its probe is waited for.
     """
     at_once = max(2, os.cpu_count() or 1)
     found = list(map(_without_asking, records))
     asked: deque[tuple[int, Callable[[], Examination]]] = deque()
-    with ExitStack() as running:  # Ctrl-C ends those that were started
+    with ExitStack() as running:  # Ctrl-C ends the probes that were started
         for place, record in enumerate(records):
             if found[place] is not None:
                 continue
@@ -106,7 +106,7 @@ def examine_all(
 
 
 def _ask(record: PluginRecord, timeout: float, running: ExitStack) -> Callable[[], Examination]:
-    """Start the probe; what this returns waits for the answer."""
+    """Start the probe, and return a function that waits for the answer."""
     assert record.plugin is not None
     packages, probe = dict(record.plugin.packages), record.plugin.probe
     task = json.dumps({"packages": packages, "probe": probe})
@@ -120,7 +120,7 @@ def _ask(record: PluginRecord, timeout: float, running: ExitStack) -> Callable[[
 
 
 def _without_asking(record: PluginRecord) -> Examination | None:
-    """The findings without a child process; None where one must be asked."""
+    """The findings that need no child process; None if one must be asked."""
     plugin = record.plugin
     if plugin is None or record.reason:
         importable = False if plugin is None and not record.disabled else None
@@ -139,7 +139,7 @@ def _judge(name: str, child: Child, timeout: float) -> Examination:
             if isinstance(answer, bool):
                 importable = answer
                 continue
-            # The child reports at once where a package cannot be imported.
+            # The child reports at once if a package cannot be imported.
             result, faulty = answer
             return Examination(importable is True, result, faulty)
     except ValueError:
@@ -148,7 +148,7 @@ def _judge(name: str, child: Child, timeout: float) -> Examination:
         return Examination(importable, ProbeResult(usable=False, reason=reason), faulty=True)
     what = "importing its packages" if importable is None else "its probe"
     hint = ""
-    if child.status is None:  # whether the packages could be imported is not known, then
+    if child.status is None:  # then it is unknown whether the packages can be imported
         hint = f"more time: samebytes doctor {name} --timeout {max(60, 4 * timeout):g}"
     elif importable is None:
         importable = False
@@ -158,7 +158,7 @@ def _judge(name: str, child: Child, timeout: float) -> Examination:
 
 
 def _answer(line: str) -> tuple[ProbeResult, bool] | bool:
-    """One line of the child: whether the packages can be imported, then the result.
+    """The meaning of a line of the child: whether packages can be imported, or the result.
 
     Raises:
         ValueError: it is neither.

@@ -32,7 +32,7 @@ def main(task: Mapping[str, Any]) -> None:
     answer({"importable": error is None})
     result, faulty = _ask(task["probe"]) if error is None else _why_not(task, *error)
     answer({"result": _fields(result), "faulty": faulty})
-    # Some drivers crash at exit; the answer is given.
+    # Some drivers crash at exit; by then, the answer is given.
     os._exit(0)
 
 
@@ -45,7 +45,7 @@ def _fields(result: ProbeResult) -> dict[str, Any]:
 
 
 def _import(packages: Mapping[str, str]) -> tuple[str, BaseException] | None:
-    """None if all could be imported; else the one that could not, and what it raised."""
+    """None if all could be imported; else the package that could not, and its exception."""
     for package in packages:
         try:
             importlib.import_module(package)
@@ -61,7 +61,7 @@ def _why_not(
         reason = f"the package {package!r} is missing"
         return ProbeResult(usable=False, reason=reason, hint=task["packages"][package]), False
     reason = f"importing {package} raised {described(error)}"
-    # The plugin may know why: often a library of the system is missing.
+    # The plugin may know the cause: often a library of the system is missing.
     if task["probe"] and isinstance(error, ImportError | OSError):
         own, _ = _ask(task["probe"])
         if own.hint and not own.usable:

@@ -23,7 +23,7 @@ _CONDITION = re.compile(r"\s*(>=|<=|==|>|<)\s*([0-9]+(?:\.[0-9]+)*)\s*")
 _RELEASE = re.compile(r"v?(?:[0-9]+!)?([0-9]+(?:\.[0-9]+)*)")
 
 
-@cache  # plugins name few, in many edges
+@cache  # plugins repeat few requirements in many edges
 def parse_requirement(text: str) -> tuple[str, tuple[Condition, ...]]:
     """ "opencl>=1,<2" as ("opencl", ((">=", (1,)), ("<", (2,)))).
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check the data that plugins declare; types are checked at run time."""
+"""Checks of the data that plugins declare, including the types at run time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ELEMENT = re.compile(r"convert|[a-z][\w-]*(\.[a-z][\w-]*)+")  # the first is th
 
 
 def problem_of_plugin(plugin: Plugin) -> str | None:
-    """The first fault of a PLUGIN besides its API, or None."""
+    """The first fault of a PLUGIN other than its API, or None."""
     if not isinstance(plugin.summary, str):
         return f"summary {plugin.summary!r} is not a string"
     packages = plugin.packages
@@ -155,7 +155,7 @@ def _bad_node(field: str, node: object) -> str | None:
 
 
 def _bad_names(field: str, names: object) -> str | None:
-    # A tuple of one name that lacks its comma is a string, whose letters are strings as well.
+    # A tuple of one name without its comma is a string, and each letter of it is a string too.
     if isinstance(names, tuple) and _all_strings(names):
         return None
     return f"{field} {names!r} is not a tuple of strings"
@@ -166,8 +166,8 @@ def _all_strings(values: tuple[object, ...]) -> bool:
 
 
 def _bad_formats(formats: tuple[str, ...]) -> str | None:
-    """An alias would never match: routes compare a format's own name. Unknown ones may be new."""
-    from ..formats import ImageFormat  # not before a plugin names one
+    """The fault of an alias, which routes would never match, or None. Unknown names may be new."""
+    from ..formats import ImageFormat  # deferred until a plugin names a format
 
     for name in formats:
         try:

@@ -120,7 +120,7 @@ class ContextSpec:
             warnings.warn(
                 f"ContextSpec of {self.node!r}: lends_to is now called allows_deriving",
                 PluginDeprecationWarning,
-                stacklevel=3,  # 1 is here, 2 the generated __init__
+                stacklevel=3,  # 1 is this method, 2 the generated __init__
             )
 
 

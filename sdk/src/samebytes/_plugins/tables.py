@@ -41,12 +41,12 @@ class PluginRecord:
     """One plugin that was found, loaded or not.
 
     Attributes:
-        name: of its entry point.
-        distribution, version: what it came with; "" if unknown.
-        module: what its entry point names; "" if there is no entry point.
-        plugin: what it says of itself; None if it could not be loaded.
-        error: why it was set aside; None if it was not.
-        disabled: chosen away by SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE.
+        name: the name of its entry point.
+        distribution, version: those that it came with; "" if unknown.
+        module: the module that its entry point names; "" if there is no entry point.
+        plugin: its PLUGIN; None if it could not be loaded.
+        error: the reason why it was set aside; None if it was not.
+        disabled: True if SAMEBYTES_PLUGINS or SAMEBYTES_DISABLE excludes it.
     """
 
     name: str
@@ -67,11 +67,11 @@ class PluginRecord:
 
 
 class Edge(NamedTuple):
-    """A mapper as declared, and by whom.
+    """A mapper as declared, and the plugin that declares it.
 
     Attributes:
-        missing: why it cannot be used (a required plugin is not there), or None. Before somebody
-            reads it, `working` makes commands that work of those in it.
+        missing: the reason why it cannot be used (a required plugin is missing), or None. Pass it
+            through `working` before a user reads it, so that the commands in it work.
     """
 
     spec: MapperSpec
@@ -80,7 +80,7 @@ class Edge(NamedTuple):
 
 
 class Tables:
-    """Filled once by discovery, then only read."""
+    """The tables, which discovery fills once and which are then only read."""
 
     def __init__(self) -> None:
         self.plugins: dict[str, PluginRecord] = {}
@@ -93,17 +93,17 @@ class Tables:
         self.edges: list[Edge] = []
         # By the name of their plugin.
         self.converters: list[tuple[str, ConverterSpec]] = []
-        # Which plugin declared a node, or wraps with a class: for errors that name the culprit.
+        # The plugin that declares a node, or wraps with a class: for errors that name the culprit.
         self.owner_of_node: dict[str, str] = {}
         self.owner_of_native: dict[str, str] = {}
         self.owner_of_protocol: dict[int | str, str] = {}
         self.owner_of_element: dict[str, str] = {}
 
     def add(self, record: PluginRecord) -> None:
-        """Enter a plugin's declarations, all of them or, on a conflict, none.
+        """Enter a plugin's declarations: all of them, or none on a conflict.
 
         Raises:
-            PluginConflictError: a name of it is taken.
+            PluginConflictError: one of its names is taken.
         """
         natives = [native.native for native in record.declared.natives]
         nodes = [context.node for context in record.declared.contexts]
@@ -129,7 +129,7 @@ class Tables:
         self.plugins[record.name] = record
 
     def link(self) -> None:
-        """Enter what joins plugins, once every one is known: edges, and who derives from whom."""
+        """Enter what joins plugins once all are known: edges, and which nodes derive from which."""
         for node, spec in self._declared_contexts():
             bases = (
                 n

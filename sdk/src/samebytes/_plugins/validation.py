@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checking a plugin's module before anything of it is used."""
+"""Checks of a plugin's module before anything in it is used."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ HOOKS = {
     "samebytes_elements": ElementSpec,
     "samebytes_converters": ConverterSpec,
 }
-# Hooks that the first version of the API did not have: a plugin that declares less would be
-# accepted by a samebytes that does not know them.
+# Hooks that the first version of the API did not have: if a plugin declared an older API, a
+# samebytes that does not know them would accept it.
 _SINCE = {"samebytes_elements": (1, 1), "samebytes_converters": (1, 2)}
 _MARK = f"{hooks.PROJECT}_impl"  # where pluggy's marker leaves its options
 _Spec = TypeVar("_Spec")
@@ -53,9 +53,9 @@ class PluginAPI:
 
     Attributes:
         version: (major, minor).
-        hookspecs: holds the hook specifications.
-        arguments: what hooks are called with. An implementation takes those that it names, so one
-            that was written before an argument was added still works.
+        hookspecs: the object that holds the hook specifications.
+        arguments: the arguments of hooks. An implementation takes those that it names, so one that
+            was written before an argument was added still works.
     """
 
     version: tuple[int, int]
@@ -63,16 +63,16 @@ class PluginAPI:
     arguments: Mapping[str, object] = field(default_factory=dict)
 
 
-# Looked up at each use: tests put the next version of the API in its place.
+# Looked up at each use: tests replace it by the next version of the API.
 CURRENT = PluginAPI(API, hooks)
 
 
 def check_module(name: str, module: ModuleType) -> Plugin:
-    """The module's PLUGIN, if it is one this samebytes can use and its hooks are hooks.
+    """The module's PLUGIN, if this samebytes can use it and its hooks are valid.
 
     Raises:
         PluginLoadError: no PLUGIN, or a hook that is misspelt, not marked or of a later API.
-        IncompatiblePluginError: another API.
+        IncompatiblePluginError: it is for another API.
     """
     plugin = plugin_of(name, module)
     check_hooks(name, module)
@@ -81,11 +81,11 @@ def check_module(name: str, module: ModuleType) -> Plugin:
 
 
 def plugin_of(name: str, module: ModuleType) -> Plugin:
-    """The module's PLUGIN, if it is one this samebytes can use.
+    """The module's PLUGIN, if this samebytes can use it.
 
     Raises:
         PluginLoadError: there is none, or it is not valid.
-        IncompatiblePluginError: another API.
+        IncompatiblePluginError: it is for another API.
     """
     plugin = getattr(module, "PLUGIN", None)
     if not isinstance(plugin, Plugin):
@@ -101,7 +101,7 @@ def plugin_of(name: str, module: ModuleType) -> Plugin:
 
 
 def check_hooks(name: str, module: ModuleType) -> None:
-    """See whether all that looks like a hook implementation is one.
+    """Check that everything that looks like a hook implementation is one.
 
     Raises:
         PluginLoadError: one is misspelt or not marked.
@@ -114,10 +114,10 @@ def check_hooks(name: str, module: ModuleType) -> None:
 
 
 def check_api_of_hooks(name: str, module: ModuleType, plugin: Plugin) -> None:
-    """See whether the API that a plugin declares has all of its hooks.
+    """Check that the API that a plugin declares has all of its hooks.
 
     Raises:
-        PluginLoadError: one came later.
+        PluginLoadError: a hook was added to a later API.
     """
     for hook, _ in _hooks(module):
         since = _SINCE.get(hook, (1, 0))
@@ -128,7 +128,7 @@ def check_api_of_hooks(name: str, module: ModuleType, plugin: Plugin) -> None:
 
 
 def _supported(api: object) -> bool:
-    """True if this samebytes knows all that a plugin of that API may use."""
+    """True if this samebytes knows everything that a plugin for that API may use."""
     match api:
         case (int(major), int(minor)):
             return major == CURRENT.version[0] and 0 <= minor <= CURRENT.version[1]
@@ -136,7 +136,7 @@ def _supported(api: object) -> bool:
 
 
 def _hooks(module: ModuleType) -> Iterator[tuple[str, bool]]:
-    """Yield all that looks like a hook implementation: (the hook's name, whether it is marked)."""
+    """Yield everything that looks like a hook implementation: (its name, True if it is marked)."""
     for attribute, value in vars(module).items():
         options = getattr(value, _MARK, None) if callable(value) else None
         if isinstance(options, dict):
@@ -149,7 +149,7 @@ def declarations(name: str, module: ModuleType) -> Declarations:
     """Call the hooks of one plugin, alone, and check what they return.
 
     Raises:
-        PluginLoadError: a hook raised, or returned something else than a list of valid specs.
+        PluginLoadError: a hook raised, or returned something other than a list of valid specs.
     """
     # One plugin at a time: one that raises must not abort the calls to the others.
     manager = _manager()
@@ -172,7 +172,7 @@ def declarations(name: str, module: ModuleType) -> Declarations:
 
 
 class _Manager(pluggy.PluginManager):
-    """Passes over what is marked as no hook, which pluggy would inspect."""
+    """A plugin manager that skips objects without a marker, which pluggy would inspect."""
 
     def __init__(self, hookspecs: Any) -> None:
         super().__init__(hooks.PROJECT)
@@ -181,13 +181,13 @@ class _Manager(pluggy.PluginManager):
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
         value = vars(plugin).get(name)
-        # Other objects are not asked: one that is made when it is used may raise.
+        # Other objects are not touched: an object that is made on first use may raise.
         marked = callable(value) and isinstance(getattr(value, _MARK, None), dict)
         return super().parse_hookimpl_opts(plugin, name) if marked else None
 
 
-# Those that have no plugin: to make one takes as long as to ask a plugin. Who asks takes it out, so
-# that two threads have two, and none is used again in which a plugin raised.
+# Managers without a plugin, since making one takes as long as asking a plugin. A manager in use is
+# taken out, so that two threads have two, and one in which a plugin raised is not used again.
 _idle: list[_Manager] = []
 
 

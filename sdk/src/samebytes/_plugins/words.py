@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words that people use for memory types: package names, abbreviations, devices.
 
-They serve suggestions only. Nothing here is imported, and no word is accepted in place of a name,
-as with the names of the extras in the package's metadata. A word must suggest the same whether or
-not the plugin is installed, so the plugins themselves cannot declare them.
+They serve only for suggestions, like the names of extras in the package's metadata: nothing here is
+imported, and no word is accepted in place of a name. A word must suggest the same whether or not
+the plugin is installed, so plugins cannot declare words.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MEANT = {
     (): "rocm metal vulkan d3d11 dx11",
 }
 
-# Arrays of the CPU, and what makes one of a tensor that is mapped there.
+# Arrays on the CPU, and the call that makes one of a tensor that is mapped there.
 _ARRAYS = {
     "tensor.native is a numpy.ndarray": "numpy np ndarray array host ram memory memoryview buffer",
     "then torch.from_dlpack(tensor)": "torch pytorch",
@@ -49,9 +49,9 @@ _HOW = {word: how for how, words in _ARRAYS.items() for word in words.split()}
 
 
 def meant_by(word: str) -> tuple[str, ...] | None:
-    """The memory types that somebody means who says `word`; None if it is not a known word.
+    """The memory types that `word` may mean; None if the word is not known.
 
-    An empty tuple says that nothing that looks like the word should be suggested.
+    An empty tuple means that no similar name should be suggested.
     """
     return _WORDS.get(_plain(word), _WORDS.get(_plain(word.partition(":")[0])))
 
@@ -68,14 +68,14 @@ def advice_on(word: str) -> str:
 
 
 def unknown_plugin(name: str, known: Iterable[str], otherwise: str = "") -> UnknownNameError:
-    """The error for a name of no installed plugin.
+    """The error for a name that no installed plugin has.
 
     Args:
-        name: that was not found.
-        known: the installed plugins.
-        otherwise: what to do where no command installs it.
+        name: the name that was not found.
+        known: the names of the installed plugins.
+        otherwise: the advice if no command installs it.
     """
-    from .distributions import install_hint  # nobody needs it before something is missing
+    from .distributions import install_hint  # deferred until something is missing
 
     meant = meant_by(name)
     names = None if meant is None else dict.fromkeys(n.partition(":")[0] for n in meant)

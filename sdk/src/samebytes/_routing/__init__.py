@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding a route from one context to another, and making one function of it."""
+"""The search for a route from one context to another, which becomes one function."""

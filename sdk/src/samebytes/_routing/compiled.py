@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of routes, which contexts keep in their tables."""
+"""Functions of routes, which contexts keep in their tables."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _with_routes: weakref.WeakValueDictionary[int, Context] = weakref.WeakValueDicti
 def compile_route(
     source: Context, level: Level, target: Target, access: str, copy: bool, item: Any = None
 ) -> Run:
-    """The function for a key, entered in the table of `source`.
+    """Make the function for a key, and enter it in the table of `source`.
 
-    The cheapest route takes the object; where it refuses, the next ones are tried. Where there is
-    none, the error says what holds for `item`.
+    The cheapest route takes the object; if it refuses, the next ones are tried. If there is no
+    route, the error says what holds for `item`.
     """
     routes: dict[Any, Run] = cast(
         "dict[Any, Run]", source.frame_routes if level == "frame" else source.tensor_routes
@@ -34,8 +34,8 @@ def compile_route(
     rest = (access, copy) if copy else (access,)
     name: object = target
     if isinstance(target, Context):
-        # Weak: a table must not hold device contexts. And not `target.key`: the route to a context
-        # that is gone would be found again for an equal one made later.
+        # Weak, since a table must not hold device contexts. And not by `target.key`: the route to a
+        # context that is gone would be found again for an equal one made later.
         name = weakref.ref(target)
     if (name, *rest) in routes:
         return routes[(name, *rest)]
@@ -57,13 +57,13 @@ def compile_route(
     _drop_gone(routes)
     _with_routes[id(source)] = source
     routes[(name, *rest)] = run
-    if end.singleton:  # found at the first look-up from now on
+    if end.singleton:  # from now on, the first look-up finds it
         routes[(end, *rest)] = run
     return run
 
 
 def forget_compiled() -> None:
-    """Empty the tables of all contexts, as when plugins were added."""
+    """Empty the tables of all contexts, for example after plugins were added."""
     for ref in _with_routes.valuerefs():  # a list: other threads may add contexts meanwhile
         context = ref()
         if context is not None:
@@ -71,16 +71,16 @@ def forget_compiled() -> None:
 
 
 def _drop_gone(routes: dict[Any, Run]) -> None:
-    """Take out the routes to contexts that are gone."""
+    """Remove the routes to contexts that are gone."""
     for key in list(routes):  # a list: other threads may add routes meanwhile
         if isinstance(key[0], weakref.ref) and key[0]() is None:
             routes.pop(key, None)
 
 
 def _identity(level: Level, access: Access) -> Run:
-    """The same memory as a new object, since map() never returns its source.
+    """A function that returns the same memory as a new object: map() never returns its source.
 
-    It asks each object for its context: the context that has it in its table would hold itself.
+    It asks each object for its context, since a context whose table holds it would hold itself.
     """
     write = access != "r"
 
@@ -100,7 +100,7 @@ def _identity(level: Level, access: Access) -> Run:
                 raise not_writable(source, access)
         elif not source.readonly:
             plane = where.readonly_native
-            # Where the framework has no frame object, the native is a tuple of its planes.
+            # If the framework has no frame object, the native is a tuple of planes.
             native = tuple(map(plane, native)) if type(native) is tuple else plane(native)
         return type(source)(native, where, source._owner, source, not write, source.meta)
 

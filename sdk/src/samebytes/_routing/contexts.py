@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names to contexts: `context("openvino:GPU.1")`, `parent.derive("opencl")`."""
+"""Contexts by their names: `context("openvino:GPU.1")`, `parent.derive("opencl")`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 # Contexts that routing made for itself, so that a pipeline does not make them for each frame.
-# By id, the oldest first: what removes by equality compares, and threads take turns meanwhile.
+# By id, the oldest first: removing by equality would compare, and threads switch meanwhile.
 # Bounded; refresh() empties it.
 _recent: dict[int, Context] = {}
 _MOST_RECENT = 16
@@ -62,10 +62,10 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
         raise UnknownNameError(f"device of {memory_type}", "", ())
     for node in (name, f"{memory_type}:{kind}"):
         if node in contexts:
-            # "openvino:GPU" is a separate node: it names a kind, and no device of it.
+            # "openvino:GPU" is a separate node: it names a kind of device and not one device.
             return contexts[node], None if node == name else device
     spelt = _spelt(name, contexts)
-    # Words are looked up before what is taken for a device: "opencv:umat".
+    # Words are looked up before a part is taken for a device: "opencv:umat".
     from .._plugins.words import is_word  # most names are those of nodes
 
     if memory_type in contexts and spelt is None and not is_word(name):
@@ -74,9 +74,9 @@ def find_spec(name: str) -> tuple[ContextSpec, str | None]:
 
 
 def _spelt(name: str, contexts: Iterable[str]) -> str | None:
-    """The name of a node that differs from this in case alone, with its device.
+    """The name of a node that differs from this one only in case, with its device.
 
-    So "openvino:gpu.1" is not taken for a device "gpu.1" of "openvino".
+    Without it, "openvino:gpu.1" would be taken for a device "gpu.1" of "openvino".
     """
     nodes = {node.lower(): node for node in contexts}
     memory_type, colon, device = name.partition(":")
@@ -89,7 +89,7 @@ def _spelt(name: str, contexts: Iterable[str]) -> str | None:
 
 
 def unknown_memory_type(name: str, spelt: str | None = None) -> UnknownNameError:
-    """The error for a name of no memory type, with what was meant by it."""
+    """The error for a name that no memory type has, with the names that were probably meant."""
     from .._plugins.words import advice_on, meant_by
 
     known = tables().contexts
@@ -102,7 +102,7 @@ def unknown_memory_type(name: str, spelt: str | None = None) -> UnknownNameError
 
 
 def _absence(plugin: str) -> str:
-    from .._plugins.distributions import install_hint  # nobody needs it before something is missing
+    from .._plugins.distributions import install_hint  # deferred until something is missing
 
     found = tables()
     set_aside = {record.name for record in found.set_aside}
@@ -115,7 +115,7 @@ def node_of(target: Context | type[Context]) -> str:
     """The name of the node of a context, or of a class of contexts.
 
     Raises:
-        UnsupportedObjectError: it is neither, or its node makes contexts of another class.
+        UnsupportedObjectError: `target` is neither, or its node makes contexts of another class.
     """
     if isinstance(target, Context):
         return target.node
@@ -143,7 +143,7 @@ def context(name: str | type[Context]) -> Context:
 
     Raises:
         UnknownNameError: no plugin declares it.
-        AmbiguousTargetError: it has several devices; say which.
+        AmbiguousTargetError: it has several devices, and the name chooses none.
         MissingDependencyError: a package of its plugin is missing.
     """
     spec, device = find_spec(node_of(name) if isinstance(name, type) else name)
@@ -172,15 +172,15 @@ def derive(parent: Context, node: str | type[Context]) -> Context:
 
 
 def sharing(known: Sequence[Context], spec: ContextSpec, device: str | None) -> Context | None:
-    """The context of a node that shares its handles with one that is known; None if none can.
+    """The context of a node that shares handles with a known context; None if none can.
 
-    Be it by way of others, the fewest: that of a GPU with surfaces in a framework's buffers, whose
-    display is VA-API's too.
+    It may be derived by way of others, as few as possible: that of a GPU from surfaces in a
+    framework's buffers, whose display is VA-API's too.
 
     Args:
-        known: those of whose handles it may be, best first.
-        spec: of the node.
-        device: which one it must be on, if that matters.
+        known: the contexts whose handles it may share, best first.
+        spec: the spec of the node.
+        device: the device that it must be on, if that matters.
     """
     if device is not None:
         found = sharing(known, spec, None)
@@ -192,7 +192,7 @@ def sharing(known: Sequence[Context], spec: ContextSpec, device: str | None) -> 
         parents = tables().contexts[chain[0]].derives_from
         for one in known:
             if one.node in parents:
-                # Of handles that are missing, or that the framework does not take, the memory may
+                # Even if handles are missing, or the framework does not take them, the memory may
                 # still be handed over.
                 with suppress(DeviceMismatchError, NoRouteError, UnknownNameError):
                     return reduce(derive, chain, one)
@@ -205,10 +205,10 @@ def sharing(known: Sequence[Context], spec: ContextSpec, device: str | None) -> 
 
 
 def resolve(source: Context, target: Target) -> Context:
-    """The context that `target` means for memory of `source`: one on the same device, if it can.
+    """The context that `target` means for memory of `source`: on the same device, if possible.
 
     Raises:
-        AmbiguousTargetError: several would do.
+        AmbiguousTargetError: several contexts fit.
     """
     if isinstance(target, Context):
         return target
@@ -217,7 +217,7 @@ def resolve(source: Context, target: Target) -> Context:
     if target == source.node:
         return source  # before the look-up: the identity needs no plugin
     if target == source.memory_type and target not in tables().contexts:
-        return source  # "type" where the only nodes are "type:KIND"
+        return source  # "type" although the only nodes are "type:KIND"
     spec, device = find_spec(target)
     found = sharing([source], spec, device)
     if found is not None:
@@ -229,7 +229,7 @@ def resolve(source: Context, target: Target) -> Context:
 
 
 def remember(context: Context) -> Context:
-    """Keep a context that routing made for a while."""
+    """Keep a context that routing made, for a while."""
     # By identity: an equal existing one may have been closed.
     if context.singleton or id(context) in _recent:
         return context
@@ -243,7 +243,7 @@ def remember(context: Context) -> Context:
 
 
 def forget_recent() -> None:
-    """Let go of the contexts that routing made."""
+    """Drop the contexts that routing made."""
     _recent.clear()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The routes that an object cannot take, from the refusals of those that were tried."""
+"""The routes that an object cannot take, concluded from the refusals of those that were tried."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["DeadEnds"]
 
 
 class DeadEnds:
-    """The routes that need not be tried for an object, by how they begin."""
+    """The routes that need not be tried for an object, by their first edges."""
 
     __slots__ = ("_refused", "_unreached")
 
     def __init__(self) -> None:
-        # Up to the edge that refused; and before it, with a node that cannot reach the memory,
-        # so that other ways from there to the node are dead unless they copy.
+        # The edges up to the one that refused; and those before it, with a node that cannot reach
+        # the memory, so that other ways from there to the node are dead unless they copy.
         self._refused: list[Edges] = []
         self._unreached: list[tuple[Edges, str]] = []
 
@@ -30,7 +30,7 @@ class DeadEnds:
             self._unreached.append((route[: reason.took], route[reason.took].spec.target))
 
     def has(self, route: Edges) -> bool:
-        """True if the route would be refused too. Asked on each mapping: hence plain loops."""
+        """True if the route would be refused too. Called on each mapping, hence plain loops."""
         for start in self._refused:
             if begins(route, start):
                 return True
@@ -41,6 +41,6 @@ class DeadEnds:
 
 
 def _reaches(route: Edges, node: str) -> bool:
-    """True if it gets to the node before it copies."""
+    """True if the route reaches the node before it copies."""
     uncopied = takewhile(lambda edge: edge.spec.transfer is not Transfer.COPY, route)
     return any(edge.spec.target == node for edge in uncopied)

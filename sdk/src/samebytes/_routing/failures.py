@@ -22,7 +22,7 @@ from .search import MAX_TRIES, Edges, copies, usable
 
 __all__ = ["Reason", "failure"]
 
-# A route that was not taken, and why.
+# A route that was not taken, and the reason.
 Reason = tuple[str, str]
 
 
@@ -30,11 +30,11 @@ def failure(
     source: Context, target: Context, level: Level, access: str, copy: bool, why: list[Reason],
     image_format: str | None = None, item: Any = None,
 ) -> RouteError | AccessError:  # fmt: skip
-    """The error that says why there is no route, or that the only ones copy.
+    """The error that says why there is no route, or that the only routes copy.
 
-    Of routes that were refused for one reason, it names the cheapest. A read-only object cannot
-    be mapped for writing by any route, nor a frame to a context that rules its media out: then it
-    says that alone.
+    If several routes were refused for the same reason, it names the cheapest. No route maps a
+    read-only object for writing, or a frame to a context that excludes its media: for these, the
+    error says only that.
     """
     if item is not None and access != "r" and item.readonly:
         return not_writable(item, access)
@@ -58,11 +58,11 @@ def failure(
 def _unusable(
     source: str, target: str, level: Level, access: str, image_format: str | None
 ) -> list[str]:
-    """The reasons why there are no other routes: the first edge of each that cannot serve."""
+    """The reasons why there are no other routes: for each, the first edge that cannot serve."""
     good, bad = usable(tables().edges, level, access, image_format)
     why = dict(bad)
     tried = islice(routes_between([*good, *why], source, target), MAX_TRIES)
-    # A dense copy between them has nothing to do with the pair that was asked for.
+    # A dense copy in between has nothing to do with the requested pair.
     cannot = {e for e in why if e.spec.source != e.spec.target}
     first = (next((e for e in route if e in cannot), None) for route in tried)
     culprits = dict.fromkeys(e for e in first if e is not None)
@@ -70,10 +70,10 @@ def _unusable(
 
 
 def _may_take(route: Edges, source: Context, target: Context, item: Any) -> bool:
-    """True if a route that copies can be loaded and takes the object, if any, as far as its copy.
+    """True if a route that copies can be loaded and takes the object, if any, up to its copy.
 
-    The edges before the copy are used, for reading: only they can tell. Of those behind it the
-    contexts say what they rule out.
+    The edges before the copy are used, for reading: only they can decide. For the edges after it,
+    the contexts say what they exclude.
     """
     try:
         mappers, contexts = mappers_of(route, source, target)

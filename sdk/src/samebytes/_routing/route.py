@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Route: the edges of one mapping, to look at, or to use by hand."""
+"""Route: the edges of one mapping, for inspection or for use by hand."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Route:
     """A route from one context to another, hop by hop. Itself a mapper: see `map`.
 
     Attributes:
-        contexts: the source, those between, and the target; held strongly.
+        contexts: the source, the contexts in between, and the target; held strongly.
         hops: one mapper for each step; none where source and target are the same.
         level: "tensor" or "frame".
         access: the access that it was found for.
         cost: the sum of the edges' costs.
         refused: one line for each cheaper route that could not be used, with the reason.
         item_checked: True if it was found for a tensor or frame, which can take this route. A route
-            found between names may still refuse the layout of an object.
+            that was found between names may still refuse the layout of an object.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class Route:
             "level": self.level,
             "access": self.access,
             "cost": self.cost,
-            # Null where it is not known without an object.
+            # Null if it is not known without an object.
             "copies": None if self.depends_on and not self.copies else self.copies,
             "depends_on": list(self.depends_on),
             "hops": [
@@ -197,7 +197,7 @@ def route(
     access: Access = "r",
     *,
     level: Level | None = None,
-    format: str | ImageFormat | None = None,  # the field's word for it
+    format: str | ImageFormat | None = None,  # the usual word, although it hides a builtin
     copy: bool = False,
     via: Target | Iterable[Target] = (),
 ) -> Route:
@@ -216,8 +216,8 @@ def route(
 
     Raises:
         AccessError: `source` is a read-only object, and `access` writes.
-        NoRouteError: there is none; `reasons` has the reasons.
-        CopyRequiredError: the only ones copy.
+        NoRouteError: there is no route; `reasons` has the reasons.
+        CopyRequiredError: the only routes copy.
         UnknownNameError: no plugin declares such a memory type.
     """
     check_access(access)

@@ -52,7 +52,7 @@ def route_function(
 ) -> Run:  # fmt: skip
     """The hops as one function from tensor to tensor, or from frame to frame.
 
-    With `refused`, that is called in place of raising Refused.
+    If `refused` is given, it is called instead of raising Refused.
     """
     checked = level == "frame" and any(m.spec.formats for m in mappers)
     if len(mappers) == 1 and not checked:
@@ -78,7 +78,7 @@ def route_function(
                 item = hop(item)
                 if writes:
                     begun += item._made
-                # A copy needs nothing of what was mapped for it: that ends here.
+                # A copy no longer needs the mappings that led to it: they end here.
                 made = item._made if is_copy else made + item._made
         except BaseException as error:
             write_nothing_back(begun)
@@ -88,7 +88,7 @@ def route_function(
             answer = error if isinstance(error, Refused) else Refused(str(error))
             if answer is not error and not between:
                 raise
-            # Else the caller's queue, which is of a framework at an end, is not of this one.
+            # Otherwise the caller's queue, of a framework at an end, does not fit one in between.
             answer.took = took
             try:
                 if refused is None:
@@ -96,7 +96,7 @@ def route_function(
                 return refused(source, answer)
             finally:
                 del answer  # its traceback holds this call
-        # The objects between are nobody's: what they hold is held by the storages.
+        # Nobody owns the objects in between: the storages hold what these hold.
         item.parent = source
         item._made = made
         if isinstance(item, Frame):
@@ -112,8 +112,8 @@ def refusal(
 ) -> Refused | None:
     """The refusal of this object, if the route refuses it.
 
-    Found by mapping it as far as that takes no copy; the edge that copies is asked. Nobody writes,
-    so that the contents must stay: no mapping for "w" is begun where there is one for "rw".
+    The object is mapped up to the edge that copies, which is only asked. Nothing is written, so the
+    contents must stay: if there is a mapping for "rw", none for "w" is begun.
     """
     if access == "w" and all("rw" in hop.spec.access for hop in hops):
         access = "rw"
@@ -121,7 +121,7 @@ def refusal(
     try:
         there = route_function(hops[:first], level, access)(item) if first else item
     except Refused as answer:
-        return without_frames(answer)  # or the caller's variable would keep the mapping alive
+        return without_frames(answer)  # their variables would keep the mapping alive
     if first == len(hops):
         return None
     copier = hops[first]
@@ -169,11 +169,11 @@ def routes_between(edges: list[Edge], source: str, target: str) -> Iterator[Edge
 def mappers_of(
     route: Edges, source: Context, target: Context, via: tuple[Context, ...] = ()
 ) -> tuple[tuple[MemoryMapper, ...], tuple[Context, ...]]:
-    """Instantiate the mappers of a route; contexts between are derived, or those of `via`.
+    """Instantiate the mappers of a route; contexts in between are derived, or those of `via`.
 
     Raises:
         PluginError: a mapper or context cannot be loaded.
-        RouteError: a context between cannot be made.
+        RouteError: a context in between cannot be made.
     """
     mappers: list[MemoryMapper] = []
     contexts: list[Context] = [source]
@@ -197,7 +197,7 @@ def _between(edge: Edge, here: Context, target: Context) -> Context:
         return here
     lenders = tables().contexts[node].derives_from if node in tables().contexts else ()
     if here.node not in lenders and target.node in lenders:
-        # Memory goes on from there only where both have the same native context.
+        # Memory can go on from there only if both have the same native context.
         with suppress(DeviceMismatchError, RouteError, UnknownNameError):
             return remember(target.derive(node))
     return resolve(here, node)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cheapest route to another context, and the next ones where it refuses."""
+"""The cheapest route to another context, and the next ones if it refuses."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["Routes"]
 
 
 class Routes:
-    """All routes for one key. Holds no context: tables would tie device contexts together.
+    """All routes for one key. It holds no context, since tables would tie device contexts together.
 
-    Nor does it hold the function that it makes, which holds it: that would be a cycle.
+    Nor does it hold the function that it makes: the function holds it, so that would be a cycle.
     """
 
     __slots__ = ("_access", "_copy", "_end", "_first", "_level", "_made", "_order", "_target")
@@ -40,13 +40,13 @@ class Routes:
         self._end = weakref.ref(end)
         # A context that is gone can be found again by its name.
         self._target = target if isinstance(target, str) else None
-        # All routes, with whether they copy, and the functions of those that were tried, by their
-        # place among them.
+        # All routes, each with True if it copies; and the functions of the routes that were tried,
+        # by their index.
         self._order: list[tuple[Edges, bool]] = []
         self._made: dict[int, Run | str] = {}
 
     def cheapest(self, source: Context, end: Context, item: Any) -> Run:
-        """The function of the cheapest route, which tries the others where it refuses.
+        """The function of the cheapest route, which tries the others if that one refuses.
 
         Args:
             item: the object to be mapped, or None; for the error.
@@ -66,7 +66,7 @@ class Routes:
     def _load(
         self, route: Edges, source: Context, end: Context, refused: Fallback | None = None
     ) -> Run | str:
-        """The function of a route, or why it cannot be loaded. Contexts between are made for it."""
+        """The function of a route, or why it cannot be loaded. Contexts in between are made."""
         try:
             mappers, _ = mappers_of(route, source, end)
             return route_function(mappers, self._level, self._access, refused)
@@ -83,24 +83,24 @@ class Routes:
             source.forget_routes()
             compile_route = source.router.compile_route
             return compile_route(source, self._level, self._target, self._access, self._copy)(item)
-        if not self._order:  # two threads may both find them, and either's will do
+        if not self._order:  # two threads may both find them; either result will do
             self._order = [(route, copies(route)) for route in self._find(source, end)]
         why: list[Reason] = []
         with suppress(Refused):
             try:
                 return self._first_that_takes(item, source, end, reason, why)
             except Gone:
-                # Contexts between are kept for a while only. Made again one after another, each
-                # lives until its route was tried.
+                # Contexts in between are kept only for a while. If they are made again, one after
+                # another, each lives until its route was tried.
                 self._made = {}
                 why.clear()
             return self._first_that_takes(item, source, end, reason, why)
         why.insert(0, (route_name(self._first), str(reason)))
-        # The reasons are in its text; what the edges raised would be shown before it.
+        # The error has the reasons in its text; the edges' exceptions would be shown before it.
         raise self._failure(source, end, why, item) from None
 
     def _failure(self, source: Context, end: Context, why: list[Reason], item: Any) -> Exception:
-        from .failures import failure  # not before something fails
+        from .failures import failure  # deferred until something fails
 
         return failure(source, end, self._level, self._access, self._copy, why, item=item)
 
@@ -111,13 +111,13 @@ class Routes:
 
         Args:
             reason: the refusal of the first route, which need not be tried.
-            why: gets the reason for each other route that was tried without success.
+            why: the list to which the reasons of the other routes that failed are added.
 
         Raises:
-            Gone: all refused, at least one because a context is gone.
-            Refused: all refused.
+            Gone: all routes refused, at least one because a context is gone.
+            Refused: all routes refused.
         """
-        from .dead_ends import DeadEnds  # few objects are refused
+        from .dead_ends import DeadEnds  # deferred: few objects are refused
 
         gone = False
         made = self._made
@@ -147,9 +147,9 @@ class Routes:
 
 
 def _leave_queue(item: Any) -> None:
-    """Forget that edges of a route took the queue of map(queue=): the route refused the item.
+    """Forget that edges of a route took the queue of map(queue=), since it refused the item.
 
-    What an edge maps by the way has that queue too, but is another item: the edge has taken it.
+    An edge passes the queue on to what it maps on the way too, but to another item: that stays.
     """
     current = ordering.get()
     if current is not None and current[2] is item:

@@ -29,7 +29,7 @@ Edges = tuple["Edge", ...]
 MAX_TRIES = 32
 """The most routes without a copy, and with one, that are tried when edges refuse an object."""
 
-# The longest route of the design has five hops; more would be a mistake of the tables.
+# The longest route of the design has five hops; more would be a mistake in the tables.
 _MAX_HOPS = 6
 
 
@@ -63,9 +63,9 @@ def usable(
 def search_routes(
     edges: list[Edge], source: str, target: str, closed: Collection[str] = ()
 ) -> Iterator[Edges]:
-    """Every route from `source` to `target`, cheapest first, ties by the names of the edges.
+    """Every route from `source` to `target`, cheapest first; the edges' names decide ties.
 
-    Of two edges between the same nodes, one made for frames comes before one for tensors. None
+    Of two edges between the same nodes, one made for frames comes before one for tensors. No route
     leads through `closed` nodes.
 
     No node is visited twice, except by an edge from a node to itself (a dense copy), and no edge
@@ -78,7 +78,7 @@ def search_routes(
             by_source[edge.spec.source].append(edge)
     left = _costs_to(by_source, target)
     serial = 0
-    # Each with what it costs at least when it arrives, so that only what arrives is followed.
+    # Each with the least cost of a whole route, so that only routes that arrive are followed.
     queue: list[tuple[float, tuple[str, ...], int, float, str, Edges]] = [
         (0.0, (), 0, 0.0, source, ())
     ]
@@ -104,7 +104,7 @@ def search_routes(
 
 def _costs_to(by_source: Mapping[str, list[Edge]], target: str) -> list[dict[str, float]]:
     """The least cost from each node to the target, in at most 0, 1, 2 ... hops."""
-    # The cheapest edge between two nodes, by where it leads: few nodes change from hop to hop.
+    # The cheapest edge between two nodes, by its target: few nodes change from hop to hop.
     cheapest: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for node, edges in by_source.items():
         for edge in edges:
