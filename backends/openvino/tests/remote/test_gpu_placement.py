@@ -92,18 +92,25 @@ def test_memory_of_the_requests_own(gpu: Any, staged: Staged) -> None:
     assert (np.asarray(request.get_tensor("y")) == 5).all()
 
 
-@pytest.mark.parametrize(("type_", "converted"), [("f64", True), ("u64", True), ("f16", False),
-                                                  ("i64", False), ("u16", False)])  # fmt: skip
-def test_element_types_that_the_gpu_lacks(
-    gpu: Any, staged: Staged, type_: str, converted: bool
-) -> None:
+LACKED = [("f64", True), ("u64", True), ("f16", False), ("i64", False), ("u16", False)]
+
+
+def passing(type_: str) -> Any:
+    """A model that gives what it takes, if that is not negative."""
     from openvino import opset13 as ops
 
     element = getattr(openvino.Type, type_)
     x = ops.parameter([1, N], element, name="x")
     y = ops.convert(ops.relu(ops.convert(x, "f32")), element)
     y.set_friendly_name("y")
-    request = InferRequest(compile_model(named([x], [y]), gpu))
+    return named([x], [y])
+
+
+@pytest.mark.parametrize(("type_", "converted"), LACKED)
+def test_element_types_that_the_gpu_lacks(
+    gpu: Any, staged: Staged, type_: str, converted: bool
+) -> None:
+    request = InferRequest(compile_model(passing(type_), gpu))
     tensor = native(gpu, type_=type_)
     if converted:
         with pytest.raises(CopyRequiredError, match="converts it at each inference"):
@@ -113,6 +120,44 @@ def test_element_types_that_the_gpu_lacks(
     assert request.bindings()[0].placement == ("copied" if converted else "in place")
     assert (staged(request) > 0) is converted
     assert samebytes.stats().copies == converted
+
+
+@pytest.mark.parametrize(("type_", "converted"), LACKED)
+def test_outputs_of_element_types_that_the_gpu_lacks(gpu: Any, type_: str, converted: bool) -> None:
+    """The plugin leaves a remote tensor for them as it was."""
+    compiled = compile_model(passing(type_), gpu)
+    request = InferRequest(compiled)
+    name = str(compiled.outputs[0].element_type.to_dtype())
+    values = np.arange(N, dtype=name).reshape(1, N) % 7
+    tensor = gpu.create_usm_host_tensor(name, (1, N))
+    if converted:
+        with pytest.raises(LayoutError, match=r"leaves remote tensors.*set memory of the CPU"):
+            request.set_tensor("y", tensor, copy=True)
+        tensor = samebytes.context("cpu").allocate((1, N), name)
+    request.set_tensor("y", tensor, copy=converted)
+    request.infer(values, copy=True)
+    np.testing.assert_array_equal(np.asarray(tensor.map("cpu").native), values)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("type_", "converted"), LACKED)
+def test_results_of_element_types_that_the_gpu_lacks(type_: str, converted: bool) -> None:
+    """Results that outlive the inference are in memory that the plugin writes."""
+    import samebytes.elements as el
+    from samebytes_openvino import OpenVINOInfer
+
+    frame = samebytes.frame(np.full((16, 16, 3), 5, np.uint8), format="BGR")
+    image = openvino.opset13.parameter([1, 3, 16, 16], np.float32, name="image")
+    mean = openvino.opset13.reduce_mean(image, np.array([2, 3]))
+    y = openvino.opset13.convert(mean, getattr(openvino.Type, type_))
+    y.set_friendly_name("y")
+    model = named([image], [y])
+    samebytes.reset_stats()
+    with el.Pipeline([frame], OpenVINOInfer(model, "GPU", copy=True)).start(threads=0) as out:
+        (frame,) = out
+    assert np.asarray(frame.metadata["inference"]["y"].map("cpu").native).tolist() == [[5, 5, 5]]
+    edges = samebytes.stats().by_edge
+    assert ("openvino -> output 'y'" in edges) is converted
 
 
 def test_remote_tensors_for_booleans(gpu: Any) -> None:

@@ -109,7 +109,9 @@ def bound(request: Request, frames: Sequence[Frame[Any]], *, copy: bool) -> Infe
     return request
 
 
-def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dict[str, Tensor]]:
+def new_outputs(
+    request: InferRequest, context: Any, count: int = 1, copy: bool = False
+) -> list[dict[str, Tensor]]:
     """Give a request new memory for this inference, so that its outputs outlive the next one.
 
     The CPU reads it in place, even for a GPU: there it is USM of the host, like a request's own
@@ -118,16 +120,24 @@ def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dic
     Args:
         context: that of the device; None for the CPU.
         count: how many frames the batch has.
+        copy: allow the copies of a plugin that converts elements of an output, and count them.
 
     Returns:
         For each frame, the tensors by the names of the outputs.
 
     Raises:
         LayoutError: an output has no fixed shape.
+        CopyRequiredError: the plugin converts the elements of an output.
     """
     place = samebytes.context("cpu") if context is None else context
     usm_host = getattr(place, "create_usm_host_tensor", None)  # where plain memory is the device's
     ports = request.output_ports
+    # The GPU plugin converts elements that it lacks, and writes them to memory of the CPU alone.
+    converted = {
+        binding.name
+        for binding in (request.bindings() if usm_host else ())
+        if binding.kind == "output" and binding.placement == "copied"
+    }
     each = len(ports) // count
     made: list[dict[str, Tensor]] = [{} for _ in range(count)]
     for port in ports:
@@ -137,8 +147,11 @@ def new_outputs(request: InferRequest, context: Any, count: int = 1) -> list[dic
                 "next inference writes it again"
             )
         name = port.element.name
-        tensor = usm_host(name, port.shape) if usm_host else place.allocate(port.shape, name)
-        request.set_output_tensor(port.index, tensor)
+        if port.name in converted:
+            tensor = samebytes.context("cpu").allocate(port.shape, name)
+        else:
+            tensor = usm_host(name, port.shape) if usm_host else place.allocate(port.shape, name)
+        request.set_output_tensor(port.index, tensor, copy=copy)
         name = port.name if count == 1 else port.name.partition("/")[2]
         made[port.index // each][name] = tensor
     return made
@@ -403,7 +416,7 @@ class Models:
         """Memory for results that outlive the next inference, for each frame."""
         compiled = self._tensors if self.images is None else self.images.compiled
         context = compiled.context if isinstance(compiled, CompiledModel) else None
-        return new_outputs(request, context, self._element.batch)
+        return new_outputs(request, context, self._element.batch, self._element.copy)
 
     def close(self) -> None:
         """Release the models."""

@@ -273,6 +273,12 @@ def check_remote(port: Port, tensor: Tensor, rules: PlacementRules) -> None:
             )
         if info.strides is None and not info.dtype.packed:
             raise LayoutError(f"{port}: an inference writes to buffers, not to images")
+        if info.dtype.name in rules.converts:  # it converts into ordinary memory alone
+            raise LayoutError(
+                f"{port} is {info.dtype}, and the GPU plugin leaves remote tensors for such "
+                "outputs unwritten: set memory of the CPU with copy=True, or let the model convert "
+                "the output to float32 or int64"
+            )
     elif info.dtype.name in rules.refuses_remote:
         raise LayoutError(
             f"{port} is {info.dtype}, and the GPU plugin takes no remote tensors for such inputs: "

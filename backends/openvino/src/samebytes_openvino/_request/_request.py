@@ -106,7 +106,8 @@ class InferRequest(Storage.Uncopied):
 
         Raises:
             UnknownNameError: no such port.
-            LayoutError: dtype or shape are not those of the port, or an output is not dense.
+            LayoutError: dtype or shape are not those of the port, or an output is not dense, or in
+                memory of a GPU that lacks its element type.
             AccessError: an output is read-only.
             CopyRequiredError: it cannot be used in place.
             NoRouteError: the tensor cannot be mapped to OpenVINO.
