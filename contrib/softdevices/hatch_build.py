@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compile the native libraries of the software devices when a wheel is built.
 
-They are libraries of C that Python loads by path or not at all, so they do not depend on the
-version of Python, only on the platform.
+They are C libraries that Python loads by path or not at all, so they depend on the platform but
+not on the version of Python.
 
 A library that cannot be compiled does not fail the installation: a note takes its place, which
-`samebytes-softdevices check` shows. The tag of the wheel is the plain one of this platform
-(`linux_x86_64`), which package indexes refuse: a wheel for others is audited and tagged when it is
-released.
+`samebytes-softdevices check` shows. The wheel has the plain tag of this platform (`linux_x86_64`),
+which package indexes refuse: a wheel for other machines is audited and tagged at its release.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ _REINSTALL = (
     "pip install --force-reinstall --no-deps --no-cache-dir PATH, where PATH is the folder or the "
     "archive that it was installed from (in a checkout: contrib/softdevices)"
 )
-# What gcc and clang say of a header that is not there, in the locale C.
+# The message of gcc and clang about a missing header, in the locale C.
 _NOT_FOUND = ("No such file", "file not found")
 
 
-# Not a dataclass: hatchling runs this file without an entry in sys.modules, which those need.
+# Not a dataclass, which needs an entry in sys.modules: hatchling runs this file without one.
 class Library(NamedTuple):
     """One native library.
 
     Attributes:
-        name: The file that is made.
-        folder: Its sources: every .c file of this folder.
-        header: A header that shows that what it needs is installed.
+        name: The name of the compiled file.
+        folder: The folder of its sources, all .c files.
+        header: A header that is there if its dependencies are installed.
         package: The Debian package that has the header.
-        link: What the linker gets after the sources.
-        can_fail: Whether it has calls that fail on request: the sources of csrc/faults too.
+        link: The arguments of the linker after the sources.
+        can_fail: True if calls of it can fail on request: it includes the sources of csrc/faults.
     """
 
     name: str
@@ -73,12 +72,12 @@ LIBRARIES = (
         "csrc/npu",
         "level_zero/ze_api.h",
         "libze-dev",
-        # It may stand in for the loader, by its name; and its own calls stay within it even where
-        # a loader is in the process too.
+        # It may stand in for the loader, by its name. Its own calls stay within it even if the
+        # process has a loader too.
         link=("-Wl,-soname,libze_loader.so.1", "-Wl,-Bsymbolic", "-ldl"),
         can_fail=True,
     ),
-    # libva makes this name of LIBVA_DRIVER_NAME.
+    # libva makes this name from LIBVA_DRIVER_NAME.
     Library(
         "softva_drv_video.so",
         "csrc/va",
@@ -90,10 +89,10 @@ LIBRARIES = (
     Library(
         "libsoftcuda.so",
         "csrc/cuda",
-        # It declares what it implements by itself: NVIDIA's header is not free software.
+        # It declares the functions that it implements itself: NVIDIA's header is not free software.
         "sys/mman.h",
         "libc6-dev",
-        # It stands in for NVIDIA's driver, by its name, and its own calls stay within it.
+        # It stands in for NVIDIA's driver, by its name. Its own calls stay within it.
         link=("-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", "-ldl"),
     ),
     Library("libsoftva_drm.so", "csrc/drm", "sys/sysmacros.h", "libc6-dev", link=("-ldl",)),
@@ -107,7 +106,7 @@ class BuildError(Exception):
 
 
 def compiler() -> list[str]:
-    """The C compiler, as $CC names it (it may hold flags), or gcc."""
+    """The C compiler that $CC names, perhaps with flags, or gcc."""
     return shlex.split(os.environ.get("CC", "")) or ["gcc"]
 
 
@@ -128,7 +127,7 @@ def build_library(library: Library, root: Path, target: Path) -> None:
         raise BuildError(
             f"{library.name} was not built: there is no C compiler {command[0]}. {remedy}"
         )
-    # A compiler that cannot read a header of C's own says nothing about those of a package.
+    # If the compiler cannot read a header of C itself, it cannot show that a package's is missing.
     for header in ("stdio.h", library.header):
         done = _compile(library, [*command, "-E", "-x", "c", "-"], f"#include <{header}>\n")
         if done.returncode == 0:
@@ -138,10 +137,10 @@ def build_library(library: Library, root: Path, target: Path) -> None:
                 f"{library.name} was not built: the header {header} is missing. {remedy}"
             )
         raise BuildError(_failure(library, done, f"If libc6-dev is missing: {remedy}"))
-    # Put in place when whole: a process may be using the one that is there.
+    # Moved into place when complete: a process may be using the present one.
     with tempfile.TemporaryDirectory(dir=target) as folder:
         made = Path(folder) / library.name
-        # Without the map, the debug information names the folder of whoever built the wheel.
+        # Without the map, the debug information names the builder's folder.
         flags = [*_FLAGS, f"-ffile-prefix-map={root}/="]
         done = _compile(library, [*command, *flags, *sources, "-o", str(made), *library.link])
         if done.returncode != 0:
@@ -173,7 +172,7 @@ def _failure(library: Library, done: subprocess.CompletedProcess[str], remedy: s
 
 
 def build_all(root: Path, target: Path) -> None:
-    """Compile what can be compiled; leave a note in place of each library that cannot."""
+    """Compile the libraries; leave a note in place of each that cannot be compiled."""
     target.mkdir(parents=True, exist_ok=True)
     for library in LIBRARIES:
         note = target / f"{library.name}.missing"
@@ -181,18 +180,18 @@ def build_all(root: Path, target: Path) -> None:
         try:
             build_library(library, root, target)
         except BuildError as error:
-            # One of an earlier installation would not be what this one's Python part expects.
+            # The library of an earlier installation may not fit this one's Python part.
             (target / library.name).unlink(missing_ok=True)
             note.write_text(f"{error}\n", encoding="utf-8")
 
 
 class SoftDevicesBuildHook(BuildHookInterface[Any]):
-    """What hatchling calls before it makes a wheel, also for an editable installation."""
+    """The hook that hatchling calls before it makes a wheel, even for an editable installation."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and say that the wheel is for this platform: also without one library in it.
+        """Compile, and mark the wheel as one for this platform, even if it has no library.
 
         A wheel for any platform would be taken for a complete one.
         """
@@ -202,5 +201,5 @@ class SoftDevicesBuildHook(BuildHookInterface[Any]):
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
-        # git ignores the folder, and what git ignores is left out unless it is an artifact.
+        # git ignores the folder, and files that git ignores are left out unless they are artifacts.
         build_data["artifacts"].append(f"{package.as_posix()}/*")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the distribution share."""
+"""Fixtures that the tests of the distribution share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-# What the software devices set; a test of switching them on must begin without.
+# The variables that software devices set; a test that switches them on must begin without them.
 _SET = (
     *("LD_LIBRARY_PATH", "LD_PRELOAD", "OPENCL_LAYERS", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"),
     *("LIBVA_DRIVERS_PATH", "LIBVA_DRIVER_NAME", "SAMEBYTES_VAAPI_DEVICE"),
@@ -24,7 +24,7 @@ def plain_environment() -> dict[str, str]:
 
 @pytest.fixture
 def run(plain_environment: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a command on no device, with these variables besides."""
+    """Run a command without a device, with additional variables."""
 
     def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

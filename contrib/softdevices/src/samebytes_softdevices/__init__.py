@@ -50,7 +50,7 @@ _HOMES = {
 }
 
 
-if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+if not TYPE_CHECKING:  # a type checker would accept any misspelt name
 
     def __getattr__(name: str) -> object:
         """Load a public name when it is first used (PEP 562)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activate software devices for a command, or in this process."""
+"""Activation of software devices for a command, or in this process."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["activate_in_process", "environment_with", "run_command"]
 
 
 def environment_with(plan: Plan, environment: Mapping[str, str]) -> dict[str, str]:
-    """Give a copy of `environment` in which a newly started program finds the devices of `plan`.
+    """Return a copy of `environment` with which a new program finds the devices of `plan`.
 
-    Doing it twice changes nothing.
+    A second call on the result changes nothing.
 
     Raises:
-        SoftDeviceError: a path cannot stand in a list of paths.
+        SoftDeviceError: a path cannot be part of a list of paths.
     """
     result = {**environment, **plan.environment}
     _prepend(result, "LD_LIBRARY_PATH", plan.search)
@@ -42,7 +42,7 @@ def run_command(plan: Plan, command: list[str]) -> None:
 def activate_in_process(plan: Plan) -> None:
     """Make this process, and those that it starts later, find the devices of `plan`.
 
-    Call it before any framework is imported: a library that is loaded stays.
+    Call it before any framework is imported, because loaded libraries stay.
 
     Raises:
         SoftDeviceError: a library that must come first was loaded from elsewhere, or cannot be
@@ -64,7 +64,7 @@ def _check_that_it_is_early(plan: Plan) -> None:
         for other in loaded:
             if other.name.split(".so")[0] == path.name.split(".so")[0] and not _same(other, path):
                 raise SoftDeviceError(f"{other} is already loaded, but {path} is needed: {remedy}")
-    # Where ours came first, as in a program that `run` started, theirs may follow.
+    # If ours came first, as in a program that `run` started, others may follow.
     if all(any(_same(other, path) for other in loaded) for path in plan.interpose):
         return
     for other in loaded:
@@ -83,7 +83,7 @@ def _load(paths: Iterable[Path], mode: int) -> None:
 def _prepend(environment: dict[str, str], name: str, paths: Iterable[Path]) -> None:
     """Put `paths` first in a list variable, each once.
 
-    ld.so(8): colons separate the entries of both variables, and spaces those of LD_PRELOAD.
+    ld.so(8): colons separate the entries of both variables, and spaces those of LD_PRELOAD too.
     """
     first = [str(path) for path in paths]
     if not first:

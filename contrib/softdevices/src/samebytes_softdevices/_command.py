@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; give the exit status."""
+    """Run the command, and return the exit status."""
     options = _parser().parse_args(arguments)
     return _check() if options.action == "check" else _run(options)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The software CUDA driver: libcuda.so.1 for memory, streams and events, whose devices are the CPU.
+"""The software CUDA driver: a libcuda.so.1 for memory, streams and events, with the CPU as devices.
 
-It takes the place of NVIDIA's driver, whose library has the same name, under cuda-bindings and
-FFmpeg. It runs no kernels.
+It replaces NVIDIA's driver, whose library has the same name, under cuda-bindings and FFmpeg. It
+runs no kernels.
 
-The environment of the driver itself (SOFTCUDA_DEVICES, SOFTCUDA_PAGEABLE, ...) is described in
-csrc/cuda/config.h.
+csrc/cuda/config.h describes the environment variables of the driver itself (SOFTCUDA_DEVICES,
+SOFTCUDA_PAGEABLE, ...).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def plan() -> Plan:
     folder = private_folder(links={f"lib/{SONAME}": driver}, files={})
     return Plan(
         search=(folder / "lib",),
-        # By its SONAME it is libcuda.so.1 for whoever asks later.
+        # By its SONAME, later look-ups of libcuda.so.1 find it.
         preload=(driver,),
         too_late=(SONAME,),
         describes="cuda (CUDA memory on the CPU)",
@@ -60,7 +60,7 @@ def _driver() -> ctypes.CDLL:
 
 
 def cuda_live(kind: str) -> int:
-    """Give how many objects of a kind live in the software CUDA driver, to look for leaks.
+    """Return how many objects of a kind live in the software CUDA driver, to look for leaks.
 
     Args:
         kind: "device", "pinned", "managed", "registered", "vmm" or "external" for memory, or

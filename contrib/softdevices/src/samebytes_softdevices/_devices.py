@@ -20,7 +20,7 @@ DEVICES = {
 
 
 def plan_of(name: str) -> Plan:
-    """Plan one device.
+    """Return the plan of one device.
 
     Raises:
         SoftDeviceError: there is no such device, or it cannot be used here.
@@ -34,16 +34,16 @@ def plan_of(name: str) -> Plan:
 
 
 def plan_for(names: Iterable[str]) -> Plan:
-    """Plan several devices together.
+    """Return one plan for several devices.
 
     Raises:
-        SoftDeviceError: as plan_of.
+        SoftDeviceError: as for plan_of.
     """
     return combine(plan_of(name) for name in dict.fromkeys(names))
 
 
 def usable(names: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Give the devices of `names` that can be used here, and for each of the others the reason.
+    """Return the devices of `names` that can be used here, and why each of the others cannot.
 
     Raises:
         SoftDeviceError: there is no device of such a name.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that fail on request (csrc/faults/faults.h), for tests of what a program makes of it."""
+"""Calls that fail on request (csrc/faults/faults.h), to test how a program handles it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from samebytes_softdevices._va import DRIVER as _VA
 __all__ = ["call_failed", "counted_calls", "fail_call", "fault_library"]
 
 _SYSTEM = "libsoftfaults.so"
-# By how the names of their functions begin; the C library has all others.
+# By the prefix of their functions' names; all other functions are the C library's.
 _FILES = {"cl": LAYER, "ze": _NPU, "va": _VA, "": _SYSTEM}
 
 
 def fault_library() -> Path:
-    """Give the library to preload (LD_PRELOAD), without which no call of the C library fails.
+    """Return the library to preload (LD_PRELOAD) so that calls of the C library can fail.
 
     Returns:
         The path of the library.
@@ -36,12 +36,12 @@ def fail_call(function: str | None, successes: int = 0, status: int = 0) -> None
     """Let one call of a native function fail, and count all calls from now on.
 
     Args:
-        function: OpenCL's, Level Zero's, VA-API's, or one of ioctl, fcntl, mmap, munmap,
+        function: a function of OpenCL, Level Zero or VA-API, or one of ioctl, fcntl, mmap, munmap,
             memfd_create, ftruncate, lseek, dup, dup3, sendmsg, recvmsg, send, recv and
-            posix_memalign, with 64 at the end where the program calls that one. None: no call
+            posix_memalign, with 64 at the end if the program calls that form. None: no call
             fails.
-        successes: so many calls succeed before.
-        status: what it fails with; 0 for one that is usual.
+        successes: how many calls succeed before.
+        status: the error of the failing call; 0 for a usual one.
 
     Raises:
         SoftDeviceError: the device was not built.
@@ -58,7 +58,7 @@ def call_failed() -> bool:
 
 
 def counted_calls() -> dict[str, int]:
-    """Give how often each function was called since fail_call.
+    """Return how often each function was called since fail_call.
 
     Returns:
         The number of calls of each function that was called, by its name.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The software GPU: an OpenCL layer of ours over Intel's OpenCL runtime for CPUs.
+"""The software GPU: our OpenCL layer over Intel's OpenCL runtime for CPUs.
 
-The runtime comes as Python packages, whose libraries lie in <prefix>/lib, where no loader looks.
+The runtime comes in Python packages, whose libraries lie in <prefix>/lib, where no loader looks.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from samebytes_softdevices._private_folder import private_folder
 __all__ = ["LAYER", "plan"]
 
 LAYER = "libsoftgpu.so"
-# The layer corrects and hides what these versions do; the extra "gpu" pins the same ones.
+# The layer corrects and hides behaviour of these versions; the extra "gpu" pins the same ones.
 _VERSIONS = {"intel-opencl-rt": "2026.2.0", "intel-cmplr-lib-rt": "2026.2.0", "tbb": "2023.2.0"}
 _PACKAGES = " ".join(f"{name}=={version}" for name, version in _VERSIONS.items())
-# What the loader links to without saying where it lies, in the order of dependence.
+# The libraries that the loader links to without a path, in the order of dependence.
 _LOADER_NEEDS = ("libintlc.so.5", "libimf.so", "libirng.so", "libsvml.so")
 
 
@@ -43,9 +43,9 @@ def plan() -> Plan:
     libtbb = _file(tbb, "libtbb.so.12")
     needs = {name: _file(compiler, name) for name in _LOADER_NEEDS}
     folder = private_folder(
-        # Links to these few, because <prefix>/lib may hold libraries that must not come first.
+        # Links to these few only, because <prefix>/lib may hold libraries that must not come first.
         links={"lib/libOpenCL.so.1": loader, **{f"lib/{n}": path for n, path in needs.items()}},
-        # The .icd files of the package name a path that is filled in by nobody.
+        # The .icd files of the package name a path that nothing fills in.
         files={"icd/software.icd": f"{runtime}\n"},
     )
     return Plan(
@@ -60,9 +60,9 @@ def plan() -> Plan:
         search=(folder / "lib",),
         preload=tuple(needs.values()),
         # OpenVINO brings an older TBB, with which the runtime silently fails to load. pyopencl
-        # brings its own loader, and a loader that gets objects of another one before it
-        # listed platforms itself passes calls by the layer. What the loader needs is not here: it
-        # has the names of libm's functions, and must come after libm.
+        # brings its own loader; if a loader gets objects of another one before it has listed
+        # platforms itself, its calls bypass the layer. The loader's own dependencies are not
+        # here: one has the names of libm's functions, and must come after libm.
         interpose=(libtbb, loader),
         describes="gpu (OpenCL on the CPU)",
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that the OpenCL layer has for Python (csrc/gpu/shared_memory.h)."""
+"""The functions of the OpenCL layer for Python (csrc/gpu/shared_memory.h)."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def layer() -> ctypes.CDLL:
 
 
 def gpu_live_imports() -> int:
-    """Give how many OpenCL objects over file descriptors or VA surfaces live, to look for leaks.
+    """Return how many OpenCL objects over file descriptors or VA surfaces live, to look for leaks.
 
     Returns:
-        How many live.
+        The number of living objects.
 
     Raises:
         SoftDeviceError: this process does not use the software GPU.

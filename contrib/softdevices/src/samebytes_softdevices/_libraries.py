@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native libraries: those that the installation built, and those of the system."""
+"""The paths of native libraries: those that the installation built, and those of the system."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FOLDER = Path(__file__).parent / "_lib"
 
 
 def library(name: str) -> Path:
-    """Give the path of the built library `name`, for example "libsoftgpu.so".
+    """Return the path of the built library `name`, for example "libsoftgpu.so".
 
     Raises:
-        SoftDeviceError: it was not built; with the note that the build left about it.
+        SoftDeviceError: it was not built; the message has the note that the build left about it.
     """
     path = _FOLDER / name
     if path.is_file():
@@ -34,16 +34,16 @@ def library(name: str) -> Path:
 
 
 def _source() -> str:
-    """The folder to install from: of these sources, where they are in one."""
+    """The folder to install from: that of these sources, if they are in a checkout."""
     folder = Path(__file__).parents[2]
     return shlex.quote(str(folder)) if (folder / "pyproject.toml").is_file() else "FOLDER_OR_WHEEL"
 
 
 def installed(name: str) -> tuple[Path, ...]:
-    """Give the libraries `name` of the system, the one first that a program would find.
+    """Return the libraries `name` of the system; the one that a program would find comes first.
 
-    They are looked for in the folders of LD_LIBRARY_PATH and in what ldconfig lists. Nothing is
-    loaded: that would decide which one this process has.
+    They are searched for in the folders of LD_LIBRARY_PATH and in the list of ldconfig. None is
+    loaded, since that would decide which one this process has.
     """
     folders = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     found = [Path(folder) / name for folder in folders if folder]

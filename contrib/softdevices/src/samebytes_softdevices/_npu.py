@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The software NPU: a Level Zero driver of ours, which runs models on OpenVINO's CPU plugin.
+"""The software NPU: our Level Zero driver, which runs models on OpenVINO's CPU plugin.
 
-It goes under the installed Level Zero loader, or stands in for it where that is missing or too old
-for OpenVINO's NPU plugin. SAMEBYTES_SOFTNPU_LOADER=real or stand-in decides it by hand: Level Zero
-code without OpenVINO runs under an old loader as well.
+It runs under the installed Level Zero loader, or stands in for the loader if that is missing or too
+old for OpenVINO's NPU plugin. SAMEBYTES_SOFTNPU_LOADER=real or stand-in decides this by hand: Level
+Zero code without OpenVINO runs under an old loader as well.
 
-The environment of the device itself (SOFTNPU_TRACE, SOFTNPU_DELAY_US, ...) is described in
-csrc/npu/config.h.
+csrc/npu/config.h describes the environment variables of the device itself (SOFTNPU_TRACE,
+SOFTNPU_DELAY_US, ...).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def plan() -> Plan:
     """Plan for the software NPU.
 
     Raises:
-        SoftDeviceError: the driver was not built, or SAMEBYTES_SOFTNPU_LOADER asks for what is not
-            there.
+        SoftDeviceError: the driver was not built, or SAMEBYTES_SOFTNPU_LOADER asks for a loader
+            that is not available.
     """
     if platform.system() != "Linux":
         raise SoftDeviceError(f"the software NPU needs Linux; this is {platform.system()}")
@@ -53,7 +53,7 @@ def plan() -> Plan:
     return Plan(
         environment=environment,
         search=(folder / "lib",),
-        # By its SONAME it is libze_loader.so.1 for whoever asks later.
+        # By its SONAME, later look-ups of libze_loader.so.1 find it.
         preload=(driver,),
         describes="npu (Level Zero on the CPU)",
     )
@@ -70,7 +70,7 @@ def _real_loader_is_to_be_used() -> bool:
         )
     if choice:
         return choice == "real"
-    # Looked for in the file, since loading a loader here would decide which one this process has.
+    # Read from the file, since loading a loader here would decide which one this process has.
     return installed is not None and _NEEDED in installed.read_bytes()
 
 

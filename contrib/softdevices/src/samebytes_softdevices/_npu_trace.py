@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read the trace that the software NPU writes where SOFTNPU_TRACE names a file.
+"""Reading the trace that the software NPU writes to the file that SOFTNPU_TRACE names.
 
-Its form is described in csrc/npu/trace.h.
+csrc/npu/trace.h describes its format.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class NpuTraceRecord:
     """One line of the trace.
 
     Attributes:
-        call: What was done: mem_alloc, mem_export, mem_free, graph_create, graph_argument,
+        call: The operation: mem_alloc, mem_export, mem_free, graph_create, graph_argument,
             graph_execute, queue_submit, copy, fill and others.
         fields: Its values as text; numbers decimal or with 0x, pointers with 0x.
     """
@@ -31,10 +31,10 @@ class NpuTraceRecord:
     fields: Mapping[str, str]
 
     def number(self, name: str) -> int:
-        """Give a value that is a number or a pointer; NULL is 0.
+        """Return a value that is a number or a pointer; NULL is 0.
 
         Args:
-            name: of the value.
+            name: the name of the value.
 
         Returns:
             The value; 0 for NULL.
@@ -47,10 +47,10 @@ class NpuTraceRecord:
         return 0 if text == "(nil)" else int(text, 0)
 
     def pointers(self, name: str = "arguments") -> tuple[int, ...]:
-        """Give a value that is a list of pointers: the arguments of graph_execute, in order.
+        """Return a value that is a list of pointers: the arguments of graph_execute, in order.
 
         Args:
-            name: of the value.
+            name: the name of the value.
 
         Returns:
             The addresses, in order.
@@ -64,7 +64,7 @@ class NpuTraceRecord:
 def npu_trace(path: str | os.PathLike[str], call: str | None = None) -> list[NpuTraceRecord]:
     """Read the trace in the file `path`: all of it, or the lines of one `call`.
 
-    Lines that are not the device's (the trace may go to stderr) are left out.
+    Other lines than the device's are left out (the trace may go to stderr).
 
     Args:
         path: the file that SOFTNPU_TRACE named.

@@ -21,14 +21,14 @@ class Plan:
     Attributes:
         environment: Variables to set.
         search: Folders that come first in LD_LIBRARY_PATH.
-        preload: Libraries that a process which already runs loads first, in this order: a running
-            process no longer reads LD_LIBRARY_PATH. Others then find them by their names.
+        preload: Libraries that a running process loads first, in this order, since it no longer
+            reads LD_LIBRARY_PATH. Other libraries then find them by their names.
         interpose: Libraries that must win over others with the same name, or with functions of
             the same names, which a program finds by its own RPATH: that comes before
-            LD_LIBRARY_PATH. They go to LD_PRELOAD. A process that runs loads them after those of
-            `preload`, for all to see.
-        too_late: Libraries, by the beginnings of their names, that must not be in a process which
-            already runs: they would have found others than those of `interpose`.
+            LD_LIBRARY_PATH. They go to LD_PRELOAD. A running process loads them globally, after
+            those of `preload`.
+        too_late: Prefixes of the names of libraries that a running process must not have loaded
+            yet: they would have found other libraries than those of `interpose`.
         describes: The device's name and a few words about it: "gpu (OpenCL on the CPU)".
     """
 

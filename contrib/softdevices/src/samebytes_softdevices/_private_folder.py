@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders with links and configuration files by which libraries find the devices.
 
-They must outlive this process, because `run` is replaced by the command. So they lie in the user's
-cache, under a name made of their content: the same content gives the same folder again.
+They must outlive this process, because the command replaces `run`. So they lie in the user's cache,
+under a name made from their content: the same content gives the same folder again.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["private_folder"]
 
 
 def private_folder(links: Mapping[str, Path], files: Mapping[str, str]) -> Path:
-    """Give a folder holding symbolic `links` (name: target) and `files` (name: content).
+    """Return a folder with symbolic `links` (name: target) and `files` (name: content).
 
-    Names may hold one folder: "icd/software.icd".
+    Names may contain one folder: "icd/software.icd".
 
     Raises:
         OSError: neither the cache nor the folder for temporary files can be written.
@@ -40,7 +40,7 @@ def private_folder(links: Mapping[str, Path], files: Mapping[str, str]) -> Path:
     # Renamed when complete, so that no process ever sees half a folder.
     try:
         made.rename(final)
-    except OSError:  # there is one: of another process that was faster, or with something deleted
+    except OSError:  # it exists: another process was faster, or something in it was deleted
         if not _is_whole(final, (*links, *files)):
             shutil.rmtree(final, ignore_errors=True)
             made.rename(final)

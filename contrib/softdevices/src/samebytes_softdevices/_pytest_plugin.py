@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pytest --softdevices=gpu,npu,vaapi,cuda: the tests see these devices.
+"""The option pytest --softdevices=gpu,npu,vaapi,cuda, with which tests see these devices.
 
 A device that cannot be used here ends the run, so that no job is green without it. With
 --softdevices-optional it is left out: the report says why, and tests that need it skip.
 
-pytest loads this module in every run, so it imports nothing of weight unless the option is given.
+pytest loads this module in every run, so it imports nothing heavy unless the option is given.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-# First of all, because conftest files may import the frameworks.
+# Before all others, because conftest files may import the frameworks.
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Switch the devices on."""
@@ -61,7 +61,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say which devices are on, and which are not."""
+    """Report which devices are on, and which are not."""
     if _HEADER not in config.stash:
         return []
     return [config.stash[_HEADER], *config.stash[_MISSING]]
@@ -70,7 +70,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Say at the end which devices were missing: -q hides the header."""
+    """Report at the end which devices were missing, since -q hides the header."""
     missing = config.stash.get(_MISSING, [])
     if not missing:
         return

@@ -4,8 +4,8 @@
 libva finds it by LIBVA_DRIVERS_PATH and LIBVA_DRIVER_NAME. Its display is that of /dev/null, which
 libsoftva_drm.so shows as a render node.
 
-The environment of the driver itself (SOFTVA_TILING, SOFTVA_FAIL, ...) is described in
-csrc/va/options.h.
+csrc/va/options.h describes the environment variables of the driver itself (SOFTVA_TILING,
+SOFTVA_FAIL, ...).
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def plan() -> Plan:
         environment={
             "LIBVA_DRIVERS_PATH": str(driver.parent),
             "LIBVA_DRIVER_NAME": driver.name.removesuffix("_drv_video.so"),
-            # Read by samebytes-vaapi. It is for others where the tests look for a render node.
+            # samebytes-vaapi reads it; the tests of others look there for a render node.
             "SAMEBYTES_VAAPI_DEVICE": NODE,
         },
         interpose=(render_node,),
-        # It asks libdrm what kind of a node a display is.
+        # libva-drm asks libdrm what kind of node a display is.
         too_late=("libva-drm.so",),
         describes="vaapi (VA-API on the CPU)",
     )

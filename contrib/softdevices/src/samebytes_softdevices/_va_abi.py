@@ -91,12 +91,12 @@ class SurfaceDescriptor(ctypes.Structure):
 
 
 def fourcc(code: str) -> int:
-    """Give the number of a code: four letters, the first in the lowest byte."""
+    """Return the number of a code: four letters, the first in the lowest byte."""
     return int.from_bytes(code.encode("ascii"), "little")
 
 
 def pixel_format(code: str) -> SurfaceAttribute:
-    """Give the attribute that asks vaCreateSurfaces for a pixel format."""
+    """Return the attribute that asks vaCreateSurfaces for a pixel format."""
     attribute = SurfaceAttribute(type=_ATTRIB_PIXEL_FORMAT, flags=_ATTRIB_SETTABLE)
     attribute.value.type = _TYPE_INTEGER
     attribute.value.value.i = fourcc(code)
@@ -105,7 +105,7 @@ def pixel_format(code: str) -> SurfaceAttribute:
 
 @cache
 def libva() -> ctypes.CDLL:
-    """Libva, with the prototypes of what is used of it.
+    """Libva, with the prototypes of the functions that are used.
 
     Raises:
         OSError: it is missing.

@@ -22,22 +22,22 @@ _END = "end"
 
 @dataclass(frozen=True, slots=True)
 class VaObject:
-    """Something of the driver that lives, or lived when its display ended.
+    """An object of the driver that lives, or lived when its display ended.
 
     Attributes:
-        kind: "surface", "image", "buffer", "config", "context"; or "descriptor": one that was
-            exported and is still open.
-        fields: What is known about it, as text: "id", and more for some kinds.
+        kind: "surface", "image", "buffer", "config", "context"; or "descriptor" for a descriptor
+            that was exported and is still open.
+        fields: Its known values, as text: "id", and more for some kinds.
     """
 
     kind: str
     fields: Mapping[str, str]
 
     def number(self, name: str) -> int:
-        """Give a value that is a number.
+        """Return a value that is a number.
 
         Args:
-            name: of the value.
+            name: the name of the value.
 
         Returns:
             The value.
@@ -63,7 +63,7 @@ def _parse(text: str) -> list[VaObject]:
 
 @cache
 def _driver() -> ctypes.CDLL:
-    # The file that libva loads: it is in the process once.
+    # The same file that libva loads, so that the process has it once.
     functions = ctypes.CDLL(str(library(DRIVER)))
     functions.softva_report_live.argtypes = []
     functions.softva_report_live.restype = ctypes.c_void_p
@@ -73,7 +73,7 @@ def _driver() -> ctypes.CDLL:
 
 
 def va_live(kind: str | None = None) -> list[VaObject]:
-    """Give what lives in all displays of this process: all, or one `kind`.
+    """Return the living objects of all displays of this process: all, or those of one `kind`.
 
     Args:
         kind: such as "surface"; None for all.
@@ -95,12 +95,12 @@ def va_live(kind: str | None = None) -> list[VaObject]:
 
 
 def va_report(path: str | os.PathLike[str]) -> list[VaObject]:
-    """Read the file that SOFTVA_REPORT named: what was left when displays ended.
+    """Read the file that SOFTVA_REPORT named: the objects that were left when displays ended.
 
-    Processes append to it. An empty list means that displays ended, and nothing was left.
+    Processes append to it. An empty list means that displays ended and nothing was left.
 
     Args:
-        path: of the file.
+        path: the path of the file.
 
     Returns:
         One record for each object that was left.

@@ -7,7 +7,7 @@
         context = openvino.VAContext(core, capsule_of(surface.display))
         tensors = context.create_tensor_nv12(surface.height, surface.width, surface.id)
 
-They are in place of those that a decoder makes.
+They stand in for the surfaces that a decoder makes.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from samebytes_softdevices._va_abi import (
 
 __all__ = ["Display", "Plane", "Surface", "create_surface", "shared_display"]
 
-# The formats whose planes are arrays here, with the type of their elements. All have a plane of
-# luma, and one of pairs of chroma at half the width and height, rounded up.
+# The formats whose planes are arrays here, with the type of their elements. All have one plane of
+# luma, and one of chroma pairs at half the width and height, rounded up.
 _FORMATS = {"NV12": "|u1", "P010": "<u2", "P016": "<u2"}
 
 
@@ -50,9 +50,9 @@ def _check(status: int, what: str) -> None:
 
 
 class Plane:
-    """A plane of a surface, for `numpy.asarray` and all else that knows the array interface.
+    """A plane of a surface, for `numpy.asarray` and other users of the array interface.
 
-    The array lies on the surface's memory, and keeps it alive.
+    The array lies over the surface's memory, and keeps it alive.
 
     Attributes:
         __array_interface__: Address, shape (height, width) or (height, width, 2), strides in
@@ -62,13 +62,13 @@ class Plane:
     __slots__ = ("__array_interface__", "__weakref__", "_mapping")
 
     def __init__(self, mapping: mmap.mmap, interface: dict[str, Any]) -> None:
-        """Take what Surface found."""
+        """Take the values that Surface found."""
         self._mapping = mapping
         self.__array_interface__ = interface
 
 
 class Surface:
-    """A surface. It stays until close(), or the end of a with block.
+    """A surface. It lives until close(), or the end of a with block.
 
     Attributes:
         display: The VADisplay, as an address.
@@ -98,12 +98,12 @@ class Surface:
         self.planes: tuple[Plane, ...] = _planes(self.display, surface_id)
 
     def close(self) -> None:
-        """Destroy the surface. Arrays and OpenCL images keep its memory. Twice is as once."""
+        """Destroy the surface; again, do nothing. Arrays and OpenCL images keep its memory."""
         self._finalizer()
         self.planes = ()
 
     def __enter__(self) -> Surface:
-        """Give the surface."""
+        """Return the surface."""
         return self
 
     def __exit__(
@@ -117,9 +117,9 @@ class Surface:
 
 
 class Display:
-    """A VADisplay of the software VA-API driver. It stays until close().
+    """A VADisplay of the software VA-API driver. It lives until close().
 
-    Raises SoftDeviceError where the driver is not active in this process.
+    Raises SoftDeviceError if the driver is not active in this process.
 
     Attributes:
         address: The VADisplay.
@@ -128,7 +128,7 @@ class Display:
     __slots__ = ("_fd", "_lock", "address")
 
     def __init__(self) -> None:
-        """Open and initialise one of its own."""
+        """Open and initialise a display of its own."""
         if os.environ.get("LIBVA_DRIVER_NAME", "") + "_drv_video.so" != DRIVER:
             raise SoftDeviceError(
                 "the software VA-API driver is not active in this process: run it with "
@@ -169,7 +169,7 @@ class Display:
             raise SoftDeviceError(f"the planes of {format} are not arrays; use NV12, P010 or P016")
         made = ctypes.c_uint()
         attributes = (SurfaceAttribute * 1)(pixel_format(format))
-        # VA_RT_FORMAT_* is 0: the pixel format says all.
+        # VA_RT_FORMAT_* is 0: the pixel format says everything.
         status = libva().vaCreateSurfaces(
             self.address, 0, width, height, ctypes.byref(made), 1, attributes, 1
         )
@@ -177,7 +177,7 @@ class Display:
         return Surface(self, made.value, width, height)
 
     def close(self) -> None:
-        """End the display, and with it the surfaces that are left. Twice is as once."""
+        """End the display, and with it the surfaces that are left. A second call does nothing."""
         with self._lock:
             address, self.address = self.address, 0
             if not address:
@@ -196,7 +196,7 @@ _lock = threading.Lock()
 
 
 def shared_display() -> Display:
-    """Give the display that the surfaces of create_surface are of. It is closed at exit.
+    """Return the display of the surfaces that create_surface makes. It is closed at exit.
 
     Returns:
         The display, one for the whole process.
@@ -216,7 +216,7 @@ def _open_display() -> Display:
 
 
 def create_surface(format: str, width: int, height: int) -> Surface:
-    """Make a surface on the shared display; else as Display.create_surface.
+    """Make a surface on the shared display; otherwise like Display.create_surface.
 
     Args:
         format: such as "NV12".

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on the software CUDA driver, in processes of their own: a process has one libcuda."""
+"""Programs on the software CUDA driver, in separate processes: a process has only one libcuda."""
 
 from __future__ import annotations
 

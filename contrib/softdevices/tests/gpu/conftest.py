@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the software GPU share: the device, and OpenCL functions of extensions."""
+"""Fixtures of the tests of the software GPU: the device, and OpenCL's extension functions."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def cv2() -> Any:
 
 @pytest.fixture
 def build(cl: Any) -> Callable[[Any, str], Any]:
-    """Build a program. The compiler reports what it vectorised, of which pyopencl warns."""
+    """Build a program, ignoring pyopencl's warning about the compiler's report on vectorisation."""
     import warnings
 
     def build(context: Any, source: str) -> Any:
@@ -95,10 +95,10 @@ def queue(cl: Any, context: Any) -> Any:
 
 
 class OpenCL:
-    """Functions that pyopencl has no Python for. Those that make something give (handle, error)."""
+    """Functions that pyopencl lacks. Those that make an object return (handle, error)."""
 
     def __init__(self, platform: int) -> None:
-        # The other loader than pyopencl's: objects of one can be used with the other.
+        # A loader other than pyopencl's: the objects of one can be used with the other.
         self.loader = ctypes.CDLL("libOpenCL.so.1")
         self._platform = platform
 
@@ -150,7 +150,7 @@ class OpenCL:
         return made or 0, error.value
 
     def change_hands(self, name: str, queue: int, *objects: int) -> int:
-        """Call clEnqueueAcquire... or clEnqueueRelease..., which all have one prototype."""
+        """Call clEnqueueAcquire... or clEnqueueRelease..., which all have the same prototype."""
         function = self.function(
             name, ctypes.c_int, _HANDLE, _UINT, _HANDLE, _UINT, _HANDLE, _HANDLE
         )
@@ -194,10 +194,10 @@ def opencl(device: Any) -> OpenCL:
 
 @pytest.fixture
 def no_leak() -> Iterator[None]:
-    """After the test no import lives and no memfd is open or mapped that was not before."""
+    """Check that the test left no living import and no open or mapped memfd behind."""
 
     def found() -> tuple[int, int, int]:
-        # The descriptor that lists the folder is gone when its own entry is looked at.
+        # The descriptor that lists the folder is gone when its own entry is read.
         links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
         maps = Path("/proc/self/maps").read_text()
         opened = sum(str(link.readlink()).startswith("/memfd:") for link in links)
@@ -211,7 +211,7 @@ def no_leak() -> Iterator[None]:
 
 @pytest.fixture
 def run_python() -> Callable[..., str]:
-    """Run a script in its own process, on the same devices; give what it prints."""
+    """Run a script in its own process, on the same devices, and return its output."""
     import subprocess
 
     def run(script: str, **environment: str) -> str:

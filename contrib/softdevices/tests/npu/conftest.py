@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the software NPU share.
+"""Fixtures that the tests of the software NPU share.
 
-The device is set up by the environment of a process and a process has one loader, so the tests
-run scripts in their own processes; they need no `--softdevices=npu`.
+The environment of a process sets up the device, and a process has only one loader. So the tests
+run scripts in their own processes, and need no `--softdevices=npu`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _package(name: str, distribution: str) -> None:
 
 @pytest.fixture
 def npu_environment(plain_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> object:
-    """A function that gives the environment of a process on the software NPU."""
+    """A function that returns the environment of a process on the software NPU."""
 
     def environment(loader: str = "") -> dict[str, str]:
         monkeypatch.setenv(LOADER_VARIABLE, loader)
@@ -47,7 +47,7 @@ def npu_environment(plain_environment: dict[str, str], monkeypatch: pytest.Monke
 
 @pytest.fixture
 def npu(npu_environment: Callable[..., dict[str, str]]) -> Callable[..., str]:
-    """Run a script on the software NPU; give what it prints."""
+    """Run a script on the software NPU, and return its output."""
 
     def run(script: str, loader: str = "", timeout: float = 120, **variables: str) -> str:
         done = subprocess.run(

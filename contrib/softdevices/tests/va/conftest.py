@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the software VA-API driver share."""
+"""Fixtures that the tests of the software VA-API driver share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MISSING = "missing device VAAPI: pytest --softdevices=vaapi (pip install samebyt
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of real DMA-BUFs run where the kernel makes some."""
+    """Skip tests of real DMA-BUFs unless the kernel can make some."""
     if any(device.exists() for device in DMA_BUF_MAKERS):
         return
     skip = pytest.mark.skip(reason="this kernel makes no DMA-BUFs: python3 dev.py lab")
@@ -43,7 +43,7 @@ def np() -> Any:
 
 @pytest.fixture
 def vaapi() -> Plan:
-    """The plan of the driver, where it is built and libva is here."""
+    """The plan of the driver; the test is skipped unless it is built and libva is installed."""
     try:
         return plan()
     except SoftDeviceError as error:
@@ -52,7 +52,7 @@ def vaapi() -> Plan:
 
 @pytest.fixture
 def on() -> None:
-    """The driver is on in this process, and its shared display open."""
+    """Require that the driver is on in this process, and open its shared display."""
     if os.environ.get("LIBVA_DRIVER_NAME", "") + "_drv_video.so" != DRIVER:
         pytest.skip(MISSING)
     shared_display()
@@ -60,7 +60,7 @@ def on() -> None:
 
 @pytest.fixture
 def no_leak(on: None) -> Iterator[None]:
-    """After the test nothing lives that did not before."""
+    """Check that the test leaves no object behind."""
     del on
     before = len(va_live())
     yield
@@ -70,7 +70,7 @@ def no_leak(on: None) -> Iterator[None]:
 
 @pytest.fixture
 def display_with(monkeypatch: pytest.MonkeyPatch, on: None) -> Iterator[Callable[..., Display]]:
-    """Opens displays with variables of the driver; they are closed after the test."""
+    """Open displays with variables of the driver; they are closed after the test."""
     del on
     made = []
 
@@ -90,7 +90,7 @@ def display_with(monkeypatch: pytest.MonkeyPatch, on: None) -> Iterator[Callable
 def run_tool(
     vaapi: Plan, plain_environment: dict[str, str]
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program of the system on the driver, with these variables besides."""
+    """Run a program of the system on the driver, with additional variables."""
     from samebytes_softdevices._activate import environment_with
 
     def run(package: str, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -4,7 +4,7 @@
     context = ClContext.from_queue(queue)                       # a pyopencl.CommandQueue
     tensor = context.create_tensor("float32", (1, 16), buffer)  # a pyopencl.Buffer
 
-The names are those of openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp. Importing this imports
+The names are those of openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp. Importing this module imports
 neither openvino nor OpenCL; using one of its names does.
 """
 
@@ -79,5 +79,5 @@ _HOME = {
 }
 
 
-if not TYPE_CHECKING:  # to a type checker, any misspelt name would be there
+if not TYPE_CHECKING:  # a type checker would accept any misspelt name
     __getattr__, __dir__ = lazy_exports(__name__, _HOME)

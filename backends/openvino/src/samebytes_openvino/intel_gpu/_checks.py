@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check memory before it goes to the GPU plugin, which accepts most invalid memory.
+"""Checks of memory before it goes to the GPU plugin, which accepts most invalid memory.
 
 Objects of another cl_context fail at inference, images of another format or size give wrong
-pictures, and a pointer with too little behind it lets kernels write into other memory.
+pictures, and a pointer to too little memory lets kernels write into other memory.
 
 OpenVINO gives a region of a remote tensor the handle and properties of the whole. The plugin's
-inferences and copies use the right bytes; whoever asks for a handle, or maps the memory, would get
-those of the whole tensor. Python can ask for neither the offset nor whether a tensor is a region;
-but a region is smaller than its memory.
+inferences and copies use the right bytes, but asking for a handle, or mapping the memory, would
+give those of the whole tensor. Python can find out neither the offset nor whether a tensor is a
+region; but a region is smaller than its memory.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ _TYPES = {
     cl.CL_MEM_OBJECT_BUFFER: "a buffer",
     cl.CL_MEM_OBJECT_IMAGE2D: "a two-dimensional image",
 }
-# Channels of an NV12 plane, and the image format that the plugin reads it by.
+# Channels of an NV12 plane, and the image format in which the plugin reads it.
 _FORMATS = {1: (cl.CL_R, "CL_R"), 2: (cl.CL_RG, "CL_RG")}
 
 
 ZE = "ZE"
-"""CONTEXT_TYPE of a context of the plugin's on Level Zero, whose OCL_CONTEXT is a ze_context
-(openvino/runtime/intel_gpu/ze/ze.hpp). Which build of the plugin it is says nothing: over Level
-Zero too a context is of the type OCL where the driver shares memory with OpenCL."""
+"""CONTEXT_TYPE of a context of the plugin on Level Zero, whose OCL_CONTEXT is a ze_context
+(openvino/runtime/intel_gpu/ze/ze.hpp). The build of the plugin does not decide this: on Level Zero
+too, a context is of the type OCL if the driver shares memory with OpenCL."""
 
 ON_LEVEL_ZERO = (
     "OpenVINO's GPU plugin works on Level Zero here, and its context shares no memory with OpenCL: "
@@ -76,8 +76,8 @@ def check_on_opencl(params: Mapping[str, int | str], key: str) -> None:
     """Raise UnsupportedObjectError if a context of the plugin is on Level Zero.
 
     Args:
-        params: of a context of the plugin.
-        key: the handle that the user brings.
+        params: the parameters of a context of the plugin.
+        key: the key of the handle that the user passes.
     """
     if params.get("CONTEXT_TYPE") == ZE:
         raise UnsupportedObjectError(f"{ON_LEVEL_ZERO}. Then it takes a {key}")
@@ -86,8 +86,8 @@ def check_on_opencl(params: Mapping[str, int | str], key: str) -> None:
 def check_object(handle: int, property_: str, what: str) -> None:
     """Raise unless an OpenCL object of that kind is at that address.
 
-    The driver is asked only of what looks like one, as anything else ends the process. It knows a
-    released object whose memory was not used again.
+    The driver is asked only about handles that look like an object, since any other ends the
+    process. It still knows a released object whose memory was not used again.
     """
     ask = _ASKS[what.partition(",")[0]]
     try:
@@ -171,12 +171,12 @@ def cpu_va_size(address: int, room: int | None, size: int, info: TensorInfo) -> 
     """The CPU_VA_SIZE to pass.
 
     Args:
-        address: of the first byte.
-        room: bytes that are known to be there, or None.
-        size: what the user said; -1 for nothing.
+        address: the address of the first byte.
+        room: the number of bytes that are known to exist there, or None.
+        size: the size that the user gave, in bytes; -1 for none.
 
     Raises:
-        PropertyError: too small, or not aligned such that the GPU works in this very memory.
+        PropertyError: it is too small, or its alignment keeps the GPU from working in place.
     """
     if address % ALIGNMENT:
         raise PropertyError(
@@ -266,7 +266,7 @@ def handle_of(given: Any, property_: str, what: str, key: str) -> int:
             or a context or tensor of samebytes.
         property_: the property that will carry it, for errors.
         what: its C type, for errors.
-        key: of the handle in samebytes objects.
+        key: the key of the handle in samebytes objects.
 
     Raises:
         PropertyError: it is null.
@@ -289,7 +289,7 @@ USM = ("USM_USER_BUFFER", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER")
 
 
 def cl_context_of(context: Context) -> int:
-    """The cl_context of a GPU context; 0 where the plugin works on Level Zero and has none."""
+    """The cl_context of a GPU context; 0 if the plugin works on Level Zero and has none."""
     return context.find_handle("cl_context") or 0
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ClContext and ZeContext: remote contexts of the GPU plugin, over a cl_context and on Level Zero.
 
-There is no public release of OpenVINO with contexts on Level Zero yet. What is here follows
-openvino/runtime/intel_gpu/ze/ze.hpp and remote_properties.hpp, and is tested by recorded maps.
+There is no public release of OpenVINO with contexts on Level Zero yet. This code follows
+openvino/runtime/intel_gpu/ze/ze.hpp and remote_properties.hpp, and is tested with recorded maps.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTEXTS", "ClContext", "ZeContext", "ZeTensor", "wrap"]
 
-# By what a context was made from: (cl_context, cl_device_id, queue or 0), or as VAContext says.
+# By the handles of a context: (cl_context, cl_device_id, queue or 0), or those that VAContext uses.
 CONTEXTS: ContextRegistry[ClContext] = ContextRegistry()
 
 
 class ClContext(TensorMaker):
     """A remote context of OpenVINO's GPU plugin; the samebytes context of "openvino:GPU".
 
-    There is one object for each cl_context, device and queue, since a tensor works only in
+    There is one object for each cl_context, device and queue, because a tensor works only in
     requests of models that were compiled on the same context. Compile with
     `samebytes_openvino.compile_model(model, context)`, or with OpenVINO's own
     `core.compile_model(model, context.native)`.
@@ -102,7 +102,7 @@ class ClContext(TensorMaker):
 
         Args:
             core: the openvino.Core to use; by default one that samebytes keeps.
-            device: "GPU", or "GPU.1" where there are several.
+            device: "GPU", or "GPU.1" if there are several.
 
         Raises:
             MissingDependencyError: OpenVINO sees no GPU.
@@ -124,8 +124,8 @@ class ClContext(TensorMaker):
             core: an openvino.Core; by default one that samebytes keeps.
 
         Raises:
-            PropertyError: null, released, or no such device.
-            OpenVINOError: the plugin cannot use it, for instance since the device is not a GPU.
+            PropertyError: it is null or released, or has no such device.
+            OpenVINOError: the plugin cannot use it, for instance because the device is not a GPU.
         """
         handle = handle_of(cl_context, "OCL_CONTEXT", "cl_context", "cl_context")
         check_object(handle, "OCL_CONTEXT", "cl_context")
@@ -135,17 +135,17 @@ class ClContext(TensorMaker):
     def from_queue(cls, queue: Any, core: Any = None, cl_context: Any = None) -> ClContext:
         """The context whose inferences run in the user's command queue.
 
-        The cl_context and the device are those of the queue. `start_async()` then returns when
-        all kernels are in the queue, and ordering them with the user's own is the user's part.
-        Models can have one stream only.
+        The cl_context and the device are those of the queue. `start_async()` then returns as soon
+        as all kernels are in the queue, and the user must order them with other kernels. Models
+        can have only one stream.
 
         Args:
             queue: an int, a pyopencl.CommandQueue, or a samebytes context that has one.
             core: an openvino.Core; by default one that samebytes keeps.
-            cl_context: where given, the queue must be of this cl_context.
+            cl_context: if given, the queue must belong to this cl_context.
 
         Raises:
-            PropertyError: null or released.
+            PropertyError: it is null or released.
             ForeignMemoryError: the queue is of another cl_context.
             OpenVINOError: the plugin cannot use it.
         """
@@ -168,10 +168,10 @@ class ClContext(TensorMaker):
 
         Args:
             core: the openvino.Core to use; by default one that samebytes keeps.
-            model: what `samebytes_openvino.compile_model` gave, which remembers its context; or
+            model: the result of `samebytes_openvino.compile_model`, which remembers its context; or
                 an openvino.CompiledModel that was compiled by the name of a GPU, whose context is
                 the default one. OpenVINO does not report the context of a model that was compiled
-                on one: keep that object.
+                on one: keep the context.
 
         Raises:
             UnknownNameError: it was compiled for another device.
@@ -198,7 +198,7 @@ class ClContext(TensorMaker):
             core: the openvino.Core to use; by default one that samebytes keeps.
 
         Raises:
-            PropertyError: there is another context over the same handles already, whose tensors
+            PropertyError: there is already another context over the same handles, whose tensors
                 would not work here.
             UnsupportedObjectError: it is not an openvino.RemoteContext of a GPU.
         """
@@ -227,7 +227,7 @@ class ClContext(TensorMaker):
         return _is_default(self, self.core) if queue is None else queue == 0
 
     def get(self) -> int:
-        """The cl_context. It stays this object's: retain it to keep it."""
+        """The cl_context. This object keeps its ownership: retain it to keep it."""
         return self.handle("cl_context")
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> GpuTensor:
@@ -235,7 +235,7 @@ class ClContext(TensorMaker):
 
         Raises:
             LayoutError: a negative extent.
-            UnknownNameError: no such dtype, or none that OpenVINO has.
+            UnknownNameError: no such dtype, or one that OpenVINO lacks.
             OpenVINOError: there is not enough memory.
         """
         return self.create_tensor(dtype, shape)
@@ -246,7 +246,7 @@ class ClContext(TensorMaker):
         """A new image, whose planes are cl_mem buffers [1, rows, columns, channels].
 
         Args:
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.
@@ -279,7 +279,7 @@ def _over_own(native: Any, core: Any) -> ClContext:
 
 
 def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClContext:
-    """The context over handles of the user's, which are looked up before one is made."""
+    """The context over the user's handles: the existing one, or else a new one."""
     devices = _opencl.context_devices(cl_context)
     if not 0 <= device_index < len(devices):
         raise PropertyError(
@@ -307,7 +307,7 @@ def _over_cl(cl_context: int, queue: int, device_index: int, core: Any) -> ClCon
 
 
 def _own_of_plugin(cl_context: int, core: Any) -> Any:
-    """The plugin's own context of a cl_context, which is that of no user."""
+    """The plugin's own context of a cl_context that no user made."""
     for name in _core.gpu_names():
         native = core.get_default_context(name)
         params = params_of(native)
@@ -335,7 +335,7 @@ def wrap(native: Any) -> GpuTensor:
     Its context is the living one over the same cl_context.
 
     Raises:
-        AmbiguousTargetError: there are several: `ClContext.wrap_tensor` of the right one does it.
+        AmbiguousTargetError: there are several: use `wrap_tensor` of the right ClContext.
         LayoutError: its elements are strings.
     """
     cl_context = int(params_of(native)["OCL_CONTEXT"])
@@ -349,7 +349,7 @@ def wrap(native: Any) -> GpuTensor:
 
 
 class ZeTensor(GpuTensor):
-    """A tensor over memory of the CPU, USM or a descriptor, on Level Zero; C++'s ZeRemoteTensor."""
+    """A tensor over CPU memory, USM or a descriptor, on Level Zero; C++'s ZeRemoteTensor."""
 
     __slots__ = ()
 
@@ -357,7 +357,7 @@ class ZeTensor(GpuTensor):
 
     @classmethod
     def tensor_kind(cls, params: Mapping[str, int | str]) -> type[GpuTensor]:
-        """This class: on Level Zero there is one.
+        """This class: there is only one on Level Zero.
 
         Args:
             params: as `tensor.params` returns them.
@@ -373,13 +373,13 @@ class ZeTensor(GpuTensor):
 
 
 class ZeContext(ClContext):
-    """The plugin's own context of a GPU, where it works on Level Zero: CONTEXT_TYPE is ZE.
+    """The plugin's own context of a GPU if it works on Level Zero: CONTEXT_TYPE is ZE.
 
-    `samebytes.context("openvino:GPU")` is one where the plugin chose it, and of two GPUs one may
-    be. There is none over a ze_context of the user's: OpenVINO has no such call.
+    `samebytes.context("openvino:GPU")` is one if the plugin chose Level Zero, which may be so for
+    one of two GPUs. A user's own ze_context cannot have one: OpenVINO has no such call.
 
-    It takes memory of the CPU, USM of its own ze_context, and descriptors, which it duplicates and
-    holds as long as the tensor. What needs a cl_context is refused.
+    It takes CPU memory, USM of its own ze_context, and descriptors, which it duplicates and holds
+    as long as the tensor. Calls that need a cl_context are refused.
     """
 
     tensor_class = ZeTensor
@@ -392,7 +392,7 @@ class ZeContext(ClContext):
 
         Args:
             native: the openvino.RemoteContext, which is held.
-            core: the openvino.Core that it is of.
+            core: the openvino.Core to which it belongs.
             ze_context: its OCL_CONTEXT.
         """
         device = _core.gpu_device(native.get_device_name())
@@ -400,11 +400,11 @@ class ZeContext(ClContext):
 
     @property
     def shared(self) -> bool:
-        """True: there are no others."""
+        """True: all contexts of this class are the plugin's own, which all components share."""
         return True
 
     def _no_handle(self, key: str, item: Any = None) -> NoReturn:
-        """Raise the error for a handle that is not there, which names the way to have OpenCL's."""
+        """Raise the error for a missing handle, which says how to get a context on OpenCL."""
         if key in ("cl_context", "cl_device", "cl_queue"):
             raise UnknownNameError(
                 f"handle of {self.node}", key, ["ze_context"], f"({ON_LEVEL_ZERO})"
@@ -421,7 +421,7 @@ class ZeContext(ClContext):
             info: dtype and shape.
 
         Raises:
-            UnsupportedObjectError: an object of OpenCL's.
+            UnsupportedObjectError: the memory is an OpenCL object.
         """
         match memory:
             case None:
@@ -445,7 +445,7 @@ class ZeContext(ClContext):
         """As for ClContext.
 
         Args:
-            memory: where it is.
+            memory: the memory and its address.
             info: dtype and shape.
         """
         kind = self.core.get_property(self.device_name, "DEVICE_TYPE")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """create_tensor and its relatives, in every form of C++'s ClContext, and plans of the tensors.
 
-A plan is what memory was checked to be: the properties by which OpenVINO makes a tensor over it.
+A plan describes memory that was checked: the properties by which OpenVINO makes a tensor over it.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Plan:
 
 
 def plan_for(memory: Any, info: TensorInfo, cl_context: int) -> Plan:
-    """The plan for what a user passed as memory: see `TensorMaker.create_tensor`."""
+    """The plan for the memory that a user passed: see `TensorMaker.create_tensor`."""
     match memory:
         case None:
             return Plan(_properties.allocated())
@@ -116,7 +116,7 @@ def plan_for(memory: Any, info: TensorInfo, cl_context: int) -> Plan:
 
 
 def _plan_of_map(given: Mapping[str, Any], info: TensorInfo, cl_context: int) -> Plan:
-    """For a map of properties as in C++, which is checked as other arguments are."""
+    """The plan for a map of properties as in C++, which is checked like other arguments."""
     kind = kind_of(given)
     if kind in ("", "USM_HOST_BUFFER", "USM_DEVICE_BUFFER"):
         return Plan({"SHARED_MEM_TYPE": kind} if kind else _properties.allocated())
@@ -137,33 +137,33 @@ def _plan_of_map(given: Mapping[str, Any], info: TensorInfo, cl_context: int) ->
 
 
 def buffer_plan(mem: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan:
-    """For a cl_mem buffer."""
+    """The plan for a cl_mem buffer."""
     check_buffer(mem, cl_context, info)
     readonly = bool(_opencl.mem_flags(mem) & cl.CL_MEM_READ_ONLY)
     return Plan(_properties.cl_buffer(mem), keep, readonly)
 
 
 def image_plan(mem: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan:
-    """For a two-dimensional image."""
+    """The plan for a two-dimensional image."""
     check_image(mem, cl_context, info)
     readonly = bool(_opencl.mem_flags(mem) & cl.CL_MEM_READ_ONLY)
     return Plan(_properties.cl_image(mem), keep, readonly)
 
 
 def usm_plan(pointer: int, keep: Any, info: TensorInfo, cl_context: int) -> Plan:
-    """For a USM pointer."""
+    """The plan for a USM pointer."""
     check_usm(pointer, cl_context, info)
     return Plan(_properties.usm(pointer), keep)
 
 
 def cpu_plan(memory: VirtualAddressMemory, info: TensorInfo, cl_context: int) -> Plan:
-    """For memory of the CPU."""
+    """The plan for CPU memory."""
     unified = all(map(_opencl.has_unified_memory, _opencl.context_devices(cl_context)))
     return cpu_va_plan(memory, info, unified)
 
 
 def cpu_va_plan(memory: VirtualAddressMemory, info: TensorInfo, unified: bool) -> Plan:
-    """For memory of the CPU, of a GPU that works in it or, if `unified` is False, does not."""
+    """The plan for CPU memory; `unified` is True if the GPU works in CPU memory."""
     if memory.access not in ("READ", "READ_WRITE"):
         raise PropertyError("CPU_VA_ACCESS", f"{memory.access!r} is neither READ nor READ_WRITE")
     if not unified:
@@ -187,7 +187,7 @@ def file_plan(
     info: TensorInfo,
     plan_of_pages: Callable[[VirtualAddressMemory, TensorInfo], Plan],
 ) -> Plan:
-    """For bytes of a file, whose pages are memory of the CPU."""
+    """The plan for bytes of a file, whose pages are CPU memory."""
     pages = file.mapped(info.nbytes)
     # The last page is mapped whole, so there is memory after the file's last byte.
     address, _, keep = address_of(pages)
@@ -203,11 +203,11 @@ class TensorMaker(RemoteContext):
     """The methods of a GPU context that make tensors.
 
     `type` is a name ("uint8"), a numpy dtype, a dtype of samebytes or an openvino.Type. The
-    tensor and its native object keep the object that is passed as memory. Where it is a bare
-    number, what it names must live as long as they do; OpenVINO keeps a cl_mem.
+    tensor and its native object keep the object that is passed as memory. If that is a bare
+    number, the memory that it names must live as long as they do; OpenVINO keeps a cl_mem.
 
     Class attributes:
-        context_handle: what the plugin calls OCL_CONTEXT, in samebytes' words.
+        context_handle: the samebytes name of the handle that the plugin calls OCL_CONTEXT.
     """
 
     tensor_class: ClassVar[type[GpuTensor]] = GpuTensor
@@ -222,7 +222,7 @@ class TensorMaker(RemoteContext):
         """A tensor over memory that exists, or over a new cl_mem.
 
         Args:
-            type: of the elements.
+            type: the element type.
             shape: elements along each axis.
             memory:
                 None: the plugin allocates a cl_mem;
@@ -248,7 +248,7 @@ class TensorMaker(RemoteContext):
         return self.make_tensor(plan, info, element, extents)
 
     def plan(self, memory: Any, info: TensorInfo) -> Plan:
-        """The checked properties of a tensor over what `create_tensor` takes as memory.
+        """The checked properties of a tensor over memory that `create_tensor` takes.
 
         Args:
             memory: as for `create_tensor`.
@@ -257,10 +257,10 @@ class TensorMaker(RemoteContext):
         return plan_for(memory, info, self.handle("cl_context"))
 
     def cpu_plan(self, memory: VirtualAddressMemory, info: TensorInfo) -> Plan:
-        """The same for memory of the CPU.
+        """The checked properties of a tensor over CPU memory.
 
         Args:
-            memory: where it is.
+            memory: the memory and its address.
             info: dtype and shape.
         """
         return cpu_plan(memory, info, self.handle("cl_context"))
@@ -270,8 +270,8 @@ class TensorMaker(RemoteContext):
 
         Args:
             native: the openvino.RemoteTensor.
-            whole: the caller's word that it is not a region of another tensor, which cannot be seen
-                where its memory is larger than it is.
+            whole: the caller's assurance that it is not a region of another tensor, which cannot be
+                checked if its memory is larger than it is.
 
         Raises:
             ForeignMemoryError: it is of another cl_context.
@@ -345,7 +345,7 @@ class TensorMaker(RemoteContext):
             uv_image: CL_RG / CL_UNORM_INT8, half as wide and half as high.
 
         Raises:
-            PropertyError: another format or size, null or released.
+            PropertyError: an image of another format or size, or one that is null or released.
             ForeignMemoryError: an image of another cl_context.
         """
         self.check_open()
@@ -374,10 +374,10 @@ class TensorMaker(RemoteContext):
         return cast(T, self.make_tensor(plan, info, element, extents))
 
     def make_tensor(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> GpuTensor:
-        """The tensor of a plan, whose class is that of what OpenVINO made of it.
+        """The tensor of a plan, of the class that fits the native tensor that OpenVINO made.
 
         Args:
-            plan: the memory, as the property map says it, and its owner.
+            plan: the memory, as in the property map, and its owner.
             info: dtype, shape and strides.
             element: OpenVINO's element type.
             extents: the shape.
@@ -392,10 +392,10 @@ class TensorMaker(RemoteContext):
         return kind.borrowed(native, self, keep=pinned(native), readonly=plan.readonly, info=info)
 
     def native_over(self, plan: Plan, info: TensorInfo, element: Any, extents: Any) -> Any:
-        """The openvino.RemoteTensor of a plan. It keeps what the plan says, and the context.
+        """The openvino.RemoteTensor of a plan. It keeps the memory's owner and the context.
 
         Args:
-            plan: the memory, as the property map says it, and its owner.
+            plan: the memory, as in the property map, and its owner.
             info: dtype and shape.
             element: OpenVINO's element type.
             extents: the shape.
@@ -439,7 +439,7 @@ def nv12_planes(
 
     Args:
         height, width: in pixels.
-        property_: what an error names where the size is that of other objects: their property.
+        property_: the property that an error names if the size comes from other objects.
 
     Raises:
         PropertyError: an odd or empty size, or none.

@@ -48,7 +48,7 @@ Connected = tuple[Any, TensorInfo | None, Storage | None]
 
 
 class SameContext(MemoryMapper):
-    """The base of edges both of whose ends must be of one cl_context."""
+    """The base of edges whose two ends must have the same cl_context."""
 
     __slots__ = ("_foreign",)
 
@@ -67,7 +67,7 @@ class SameContext(MemoryMapper):
             )
 
     def accepts(self, item: Any) -> str | None:
-        """None where both are."""
+        """None if both ends have the same cl_context, else the reason for a refusal."""
         return self._foreign
 
 
@@ -89,7 +89,7 @@ class OpenCLToGpu(SameContext):
 
 
 class CpuToGpu(MemoryMapper):
-    """cpu -> openvino:GPU: the GPU works in the memory of the CPU, where it can."""
+    """cpu -> openvino:GPU: the GPU works in CPU memory, if it can."""
 
     __slots__ = ()
 
@@ -116,7 +116,7 @@ class CpuToGpuCopy(MemoryMapper):
 
 
 class GpuToCpu(MemoryMapper):
-    """openvino:GPU -> cpu: the memory itself, where the CPU can read it."""
+    """openvino:GPU -> cpu: the memory itself, if the CPU can read it."""
 
     __slots__ = ()
 
@@ -159,7 +159,7 @@ class OpenCLFrameToGpu(SameContext):
 
 
 class CpuFrameToGpu(MemoryMapper):
-    """cpu -> openvino:GPU: the GPU works in the planes themselves, where it can."""
+    """cpu -> openvino:GPU: the GPU works in the planes themselves, if it can."""
 
     __slots__ = ()
 
@@ -184,7 +184,7 @@ class CpuFrameToGpuCopy(MemoryMapper):
 
 
 class GpuFrameToCpu(MemoryMapper):
-    """openvino:GPU -> cpu: the planes themselves, where the CPU can read them."""
+    """openvino:GPU -> cpu: the planes themselves, if the CPU can read them."""
 
     __slots__ = ()
 
@@ -234,7 +234,7 @@ class VaapiToGpu(MemoryMapper):
             )
 
     def accepts(self, item: Frame) -> str | None:
-        """None where both are of one display."""
+        """None if both ends have the same display, else the reason for a refusal."""
         return self._foreign
 
     def connect(self, item: Frame, access: Access) -> ConnectedPlanes:
@@ -268,14 +268,14 @@ def _over_planes(over: Over, frame: Frame, target: ClContext, access: Access) ->
 
 
 def _shapes(frame: Frame) -> list[tuple[int, ...]]:
-    """Each plane as OpenVINO sees it."""
+    """The shape of each plane as OpenVINO sees it."""
     if isinstance(frame.meta.info, ImageInfo):
         return [nhwc(layout.shape) for layout in frame.meta.info.plane_layouts()]
     return [plane.shape for plane in frame.planes]
 
 
 def _host_shapes(frame: Frame) -> list[tuple[int, ...]]:
-    """Each plane as the CPU sees it."""
+    """The shape of each plane as the CPU sees it."""
     if not isinstance(frame.meta.info, ImageInfo):
         for plane in frame.planes:
             _check_plain(plane)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to OpenCL about handles that the user brings.
+"""Queries to OpenCL about handles that the user passes.
 
 Handles belong to the driver, whichever loader they came from. So libOpenCL.so.1, which OpenVINO's
-GPU plugin needs anyway, can also answer for those from pyopencl's bundled loader.
+GPU plugin needs anyway, can also answer for handles from pyopencl's bundled loader.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 
 The maps are those that the wrapper classes of openvino/runtime/intel_gpu/ocl/{ocl,va,dx}.hpp
 build, with the keys of openvino/runtime/intel_gpu/remote_properties.hpp. Two keys have another C++
-type on Windows, where handles of the system are pointers. Maps from users are taken apart here
-too, so that they are checked like other arguments.
+type on Windows, where handles of the system are pointers. Maps from users are parsed here too, so
+that they are checked like other arguments.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ class FileDescriptor:
     are passed as CPU memory.
 
     Attributes:
-        path: of the file.
-        offset: where the tensor begins, a multiple of `mmap.ALLOCATIONGRANULARITY`.
+        path: the path of the file.
+        offset: the byte at which the tensor begins, a multiple of `mmap.ALLOCATIONGRANULARITY`.
         access: "READ_WRITE" if writes are to reach the file.
     """
 

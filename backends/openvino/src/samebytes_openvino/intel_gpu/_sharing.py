@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Remote tensors over, from and into memory of other types: what the edges share."""
+"""Remote tensors over, from and into memory of other types: code that the edges share."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def gpu(context: Context) -> ClContext:
 
 
 def settled(item: Any, source: Context) -> None:
-    """Wait for what is still being done to the memory, unless the caller orders it by a queue.
+    """Wait for pending work on the memory, unless the caller orders it by a queue.
 
     Raises:
-        UnsupportedObjectError, PropertyError: what the caller passed is not a command queue.
+        UnsupportedObjectError, PropertyError: the caller's queue is not a command queue.
         ForeignMemoryError: it is a queue of another cl_context.
     """
     ordering = ordering_queue()
