@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every run of pytest here shares."""
+"""Settings and fixtures of every run of pytest here."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from collections.abc import Callable, Generator, Iterator
 import hypothesis
 import pytest
 
-# Tests never time. A busy machine, or the first use of a framework, takes as long as it takes.
+# Tests measure no times. A busy machine, or the first use of a framework, may take long.
 hypothesis.settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("untimed")
 
-# `import openvino` reports each use to Google Analytics, from a child process, but not in CI, as it
-# knows it by this variable among others. Tests talk to this machine only. The others ("CI") would
-# make pytest and hypothesis do less.
+# `import openvino` reports each use to Google Analytics from a child process, except in CI, which
+# it recognises by this variable among others. Tests talk only to this machine. The other variables
+# ("CI") would make pytest and hypothesis do less.
 os.environ["JENKINS_URL"] = os.environ.get("JENKINS_URL") or "http://localhost/"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage meanwhile: of the thousands of tests that are made, none is any."""
+    """Switch the garbage collector off meanwhile: it would find nothing in thousands of tests."""
     gc.disable()
     try:
         return (yield)
@@ -37,10 +37,10 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what lives until the end of the run.
+    """Make the garbage collector ignore objects that live until the end of the run.
 
     Tests of lifetimes and leaks collect thousands of times. With the tests of all distributions
-    loaded, each time takes longer than such a test.
+    loaded, each collection takes longer than such a test.
     """
     _pass_over_what_lives()
 
@@ -49,7 +49,7 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_protocol(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, object, object]:
-    """Do so again after each file: what pytest keeps of thousands of tests adds up, too."""
+    """Do so again after each file: the objects that pytest keeps for its tests add up, too."""
     result = yield
     if nextitem is None or nextitem.path != item.path:
         _pass_over_what_lives()
@@ -71,12 +71,12 @@ class _Stack(ctypes.Structure):
 
 
 def _leave_the_alternate_stack() -> None:
-    """Let handlers of this thread run on its own stack.
+    """Make signal handlers of this thread run on its own stack.
 
-    OpenVINO's CPU plugin sets an alternate stack for each of its models and puts back the one
-    before, which is freed memory where models do not end in the order of a stack. Python's handlers
-    run there: the next signal ends the process with SIGSEGV, and so does a real fault, before
-    faulthandler can show where it was.
+    OpenVINO's CPU plugin sets an alternate stack for each of its models and then restores the
+    previous one, which is freed memory if models do not end in the order of a stack. Python's
+    handlers run there: the next signal ends the process with SIGSEGV, and so does a real fault,
+    before faulthandler can show where it was.
     """
     if sys.platform != "linux":
         return
@@ -86,19 +86,19 @@ def _leave_the_alternate_stack() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Let no test inherit a stack for signals that an earlier one left behind."""
+    """Keep tests from inheriting a stack for signals that an earlier test left behind."""
     _leave_the_alternate_stack()
 
 
 @pytest.fixture
 def default_signals() -> Iterator[None]:
-    """Signals end a process, whatever the run of pytest inherited.
+    """Make signals end a process, whatever the run of pytest inherited.
 
-    What a shell starts in the background ignores SIGINT, and what nohup starts SIGHUP; so does
-    every process that a test starts then. Tests that send signals use this. All others leave alone
-    what the caller chose.
+    Processes that a shell starts in the background ignore SIGINT, and those started by nohup
+    SIGHUP; so do all processes that tests then start. Tests that send signals use this fixture.
+    Others leave the caller's choice alone.
     """
-    # default_int_handler is a handler, so in a process that a test starts it is the default again.
+    # default_int_handler is a handler, so processes that a test starts have the default again.
     wanted = dict.fromkeys((signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM), signal.SIG_DFL)
     before = {number: signal.signal(number, handler) for number, handler in wanted.items()}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -110,7 +110,7 @@ def default_signals() -> Iterator[None]:
 
 @pytest.fixture
 def switching_often() -> Iterator[None]:
-    """Threads take turns a thousand times as often as usual."""
+    """Make threads take turns a thousand times as often as usual."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(5e-6)
     yield
@@ -119,13 +119,13 @@ def switching_often() -> Iterator[None]:
 
 @pytest.fixture
 def alarms(default_signals: None) -> Iterator[list[str]]:  # noqa: ARG001 - in force before
-    """SIGALRM raises KeyboardInterrupt, as SIGINT does.
+    """Make SIGALRM raise KeyboardInterrupt, as SIGINT does; return what the interpreter reports.
 
-    The interpreter only reports an exception that a handler raises in a finalizer: here is what it
-    reports. What other tests left in cycles is finalized before, and nothing of it meanwhile.
+    The interpreter only reports exceptions that a handler raises in a finalizer. Cycles that other
+    tests left are finalized before, so that none is finalized meanwhile.
 
-    Linux gives a few of the signals to threads of C libraries. CPython 3.11 looks for those when
-    the main thread next takes the interpreter, as after a sleep.
+    Linux delivers a few of the signals to threads of C libraries. CPython 3.11 looks for those when
+    the main thread next takes the interpreter, for example after a sleep.
     """
     lost: list[str] = []
 
@@ -133,7 +133,7 @@ def alarms(default_signals: None) -> Iterator[list[str]]:  # noqa: ARG001 - in f
         raise KeyboardInterrupt
 
     def report(ignored: sys.UnraisableHookArgs) -> None:
-        lost.append(f"{ignored.exc_type.__name__} in {type(ignored.object).__name__}")  # keeps none
+        lost.append(f"{ignored.exc_type.__name__} in {type(ignored.object).__name__}")  # text only
 
     gc.collect()
     gc.disable()
@@ -148,21 +148,21 @@ def alarms(default_signals: None) -> Iterator[list[str]]:  # noqa: ARG001 - in f
 
 @pytest.fixture
 def strike(alarms: list[str]) -> Callable[[Callable[[], object]], None]:
-    """Calls something again and again, and interrupts it 1,000 times as Ctrl-C does."""
+    """Call something again and again, and interrupt it 1,000 times as Ctrl-C does."""
 
-    # A function of its own: CPython 3.13 does not look for the handler of an exception that is
+    # A separate function: CPython 3.13 does not look for the handler of an exception that is
     # raised where a loop jumps back.
     def call_until_struck(call: Callable[[], object]) -> None:
         until = time.monotonic() + 10
         while time.monotonic() < until:
             call()
-            time.sleep(0)  # for a signal that came to another thread
+            time.sleep(0)  # for a signal that another thread received
 
     def repeat(call: Callable[[], object]) -> None:
-        call()  # imports what it needs: an import may lose the exception
+        call()  # makes its imports: an import may lose the exception
         for number in range(1000):
             try:
-                # Another interval each time, so that the signal comes at another place.
+                # A different interval each time, so that the signal comes at a different place.
                 signal.setitimer(signal.ITIMER_REAL, 1e-5 + number * 1e-6)
                 call_until_struck(call)
             except KeyboardInterrupt:

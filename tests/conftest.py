@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of several distributions share: the devices."""
+"""The devices that tests of several distributions share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEVICE_NODES = (
 
 @pytest.fixture(scope="session")
 def devices() -> Iterator[None]:
-    """All devices, whose contexts live as long as the tests; or the tests are skipped."""
+    """All devices, whose contexts live as long as the tests; without them, tests are skipped."""
     found = openvino.Core().available_devices
     for kind in ("GPU", "NPU"):
         if not any(name.startswith(kind) for name in found):
@@ -35,7 +35,7 @@ def devices() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def cuda_device() -> Iterator[None]:
-    """A CUDA device, whose context lives as long as the tests; or the tests are skipped."""
+    """A CUDA device, whose context lives as long as the tests; without it, tests are skipped."""
     try:
         held = samebytes.context("cuda")
     except samebytes.SamebytesError:
@@ -46,5 +46,5 @@ def cuda_device() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def no_copies_yet() -> None:
-    """Each test counts its own copies."""
+    """Reset the statistics, so that each test counts its own copies."""
     samebytes.reset_stats()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A clip whose contents are known, and what the three pipelines make of it."""
+"""A clip whose contents are known, and the results of the three pipelines for it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from samebytes_demo.pipelines import Result
 
 FRAMES = 60
 WIDTH, HEIGHT = 640, 360
-"""Of the clip: smaller than the demo's own, so that the tests are quick."""
+"""The size of the clip: smaller than the demo's own, so that the tests are quick."""
 
 Images = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one pipeline did, and the file that it wrote."""
+    """The result of one pipeline, and the file that it wrote."""
 
     result: Result
     output: Path

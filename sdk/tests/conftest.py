@@ -34,7 +34,7 @@ class Site:
     def distribution(
         self, name: str, entry_points: str, version: str = "1.5", *, metadata: str | None = None
     ) -> Path:
-        """Write what pip leaves of a distribution; its .dist-info folder."""
+        """Write the files that pip leaves of a distribution, and return its .dist-info folder."""
         folder = self.path / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
         if metadata is None:
@@ -57,11 +57,11 @@ class Site:
         self.distribution(f"{name}-dist", f"[samebytes.commands]\n{name} = {name}_command\n")
 
     def python_alone(self, code: str, *extras: str) -> str:
-        """The output of code where nothing is installed but samebytes and what is here.
+        """The output of code in an interpreter that has only samebytes and this site.
 
         Args:
-            code: what is run.
-            extras: those that samebytes offers there.
+            code: the code to run.
+            extras: the extras that samebytes offers there.
         """
         fields = "".join(f"Provides-Extra: {extra}\n" for extra in extras)
         metadata = f"Metadata-Version: 2.1\nName: samebytes\nVersion: 1.5\n{fields}"

@@ -20,7 +20,7 @@ _PROGRAMS = Path(__file__).parent / "programs"
 
 @pytest.fixture(scope="session")
 def device() -> Callable[..., None]:
-    """Skips where OpenVINO sees no device of a kind, or where it must be software and is not."""
+    """Skip a test if OpenVINO sees no device of a kind, or no software device if that is needed."""
     core = openvino.Core()
     names = core.available_devices
 
@@ -36,7 +36,7 @@ def device() -> Callable[..., None]:
 
 @pytest.fixture(scope="session")
 def run_program() -> Callable[..., str]:
-    """Runs a program of this folder to its end; gives what it printed."""
+    """Run a program of this folder to its end, and return its output."""
 
     def run(name: str, *arguments: Any, **environment: Any) -> str:
         done = subprocess.run(

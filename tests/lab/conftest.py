@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""These tests run where the lab's drivers are: vgem, a DRM device, and vivid, a camera."""
+"""The drivers of the lab that these tests need: vgem, a DRM device, and vivid, a camera."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ DRIVERS = ("/sys/module/vgem", "/sys/module/vivid", "/dev/dma_heap/system")
 
 @pytest.fixture(autouse=True)
 def drivers() -> None:
-    """Skip where they are not."""
+    """Skip the tests without these drivers."""
     if not all(Path(path).exists() for path in DRIVERS):
         pytest.skip("this kernel makes no DMA-BUFs: python3 dev.py lab")

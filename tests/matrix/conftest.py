@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host memory types as their own frameworks see them, the devices, and the table of results.
 
-The table is printed at the end of a run. SAMEBYTES_MATRIX=FILE also writes it there, as the page
-of the reference manual.
+The table is printed at the end of a run. With SAMEBYTES_MATRIX=FILE it is also written to that
+file, as the page of the reference.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def memories() -> dict[str, Memory]:
 
 
 class Cell(NamedTuple):
-    """One place of the matrix, and what was found there."""
+    """One cell of the matrix, and the result for it."""
 
     level: str
     source: str
@@ -106,7 +106,7 @@ _cells = pytest.StashKey[list[Cell]]()
 
 @pytest.fixture
 def prove(request: pytest.FixtureRequest) -> Callable[[tuple[str, ...]], None]:
-    """Enter (level, source, target, layout, found) into the table, once it is proven."""
+    """Enter (level, source, target, layout, found) into the table once it is proven."""
     cells = request.config.stash.setdefault(_cells, [])
     return lambda cell: cells.append(Cell(*cell))
 

@@ -17,7 +17,7 @@ DMA_BUF_MAKERS = (Path("/dev/udmabuf"), Path("/dev/dma_heap/system"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of real DMA-BUFs run where the kernel makes some."""
+    """Skip tests of real DMA-BUFs unless the kernel can make some."""
     if any(device.exists() for device in DMA_BUF_MAKERS):
         return
     skip = pytest.mark.skip(reason="this kernel makes no DMA-BUFs: python3 dev.py lab")
@@ -37,13 +37,13 @@ def _open_descriptors() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_descriptor_left_over() -> Iterator[None]:
-    """Every test closes what it opened, and samebytes what it duplicated."""
+    """Check that each test closed the descriptors that it opened, and samebytes its duplicates."""
     before = _open_descriptors()
     samebytes.reset_stats()
     yield
     if len(_open_descriptors()) > len(before):
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
-    # Fewer, if something that an earlier test left to the collector is gone by now.
+    # There may be fewer, if garbage of an earlier test was collected meanwhile.
     after = _open_descriptors()
     assert len(after) <= len(before), (after, before)
     assert samebytes.stats().copies == 0
@@ -51,7 +51,7 @@ def no_descriptor_left_over() -> Iterator[None]:
 
 @pytest.fixture
 def memfd() -> Iterator[Callable[..., int]]:
-    """Makes memfds of a size in bytes, which the test owns; they are closed after it."""
+    """Make memfds of a size in bytes, which the test owns; they are closed after it."""
     made: list[int] = []
 
     def make(size: int = 4096) -> int:

@@ -30,7 +30,7 @@ _PYAV_MAJOR = int(av.__version__.partition(".")[0])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker of tests that older PyAVs cannot pass."""
+    """Register the marker of tests that older versions of PyAV cannot pass."""
     config.addinivalue_line(
         "markers",
         "pyav17: relies on PyAV 17: frames that it makes are counted by FFmpeg, planes stored "
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip those with an older PyAV."""
+    """Skip these tests with an older PyAV."""
     if _PYAV_MAJOR >= 17:
         return
     skip = pytest.mark.skip(reason="missing package av>=17: pip install av")
@@ -134,43 +134,43 @@ def vaapi_plugin() -> None:
 
 @pytest.fixture(scope="session")
 def lent() -> Callable[[], int]:
-    """How many objects are lent to FFmpeg."""
+    """A function that counts the objects that are lent to FFmpeg."""
     return held_count
 
 
 @pytest.fixture(scope="session")
 def references() -> Callable[[], int]:
-    """How many references to FFmpeg's buffers are held."""
+    """A function that counts the references to FFmpeg's buffers that are held."""
     return references_held
 
 
 @pytest.fixture
 def avutil() -> Libavutil:
-    """PyAV's own libavutil, to ask FFmpeg itself."""
+    """PyAV's own libavutil, for calls to FFmpeg itself."""
     return PYAV
 
 
 @pytest.fixture
 def av_frame() -> Callable[[Any], Any]:
-    """Give the AVFrame of a frame of PyAV, whose fields can be read and set to any value."""
+    """Return the AVFrame of a PyAV frame, whose fields can be read and set to any value."""
     return lambda native: PYAV.AVFrame.from_address(frame_address(native))
 
 
 @pytest.fixture
 def buffers() -> Callable[[Any], list[Any]]:
-    """Give each AVBufferRef that an AVFrame has, in its order."""
+    """Return the AVBufferRefs of an AVFrame, in their order."""
     return lambda frame: [AVBufferRef.from_address(address) for address in frame.buf if address]
 
 
 @pytest.fixture(autouse=True)
 def nothing_left_over() -> Iterator[None]:
-    """Every test gives back each reference to FFmpeg's buffers, and each buffer lent to it.
+    """Check that each test releases its references to FFmpeg's buffers and the buffers it lent.
 
-    And none leaves a real-time thread, in which others would wait for all of its threads.
+    Nor may a test make this thread a real-time one: later tests would wait for all of its threads.
     """
     scheduled = os.sched_getscheduler(0)
     if (before := (references_held(), held_count())) != (0, 0):
-        gc.collect()  # what other tests left in cycles would go in the middle of this one
+        gc.collect()  # cycles of other tests would be released in the middle of this one
         before = references_held(), held_count()
     sb.reset_stats()
     yield

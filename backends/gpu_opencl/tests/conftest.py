@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The device under test: whichever OpenCL device there is, or the software GPU."""
+"""The device under test: any OpenCL device of this machine, or the software GPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_DEVICE = missing_device("GPU")
 
 @pytest.fixture(scope="session")
 def device_name() -> str:
-    """The name of one OpenCL device: a GPU before others."""
+    """The name of one OpenCL device, a GPU if possible."""
     from samebytes_gpu_opencl._devices import device_names
 
     names = sorted(device_names(), key=lambda name: not name.startswith("GPU"))
@@ -36,7 +36,7 @@ def device_name() -> str:
 
 @pytest.fixture
 def opencl(device_name: str) -> Iterator[Any]:
-    """An OpenCLContext of its own cl_context."""
+    """An OpenCLContext with a cl_context of its own."""
     import samebytes_gpu_opencl
     from samebytes_gpu_opencl._devices import find_device
 
@@ -54,7 +54,7 @@ def alignment(opencl: Any) -> int:
 
 @pytest.fixture
 def usm(opencl: Any) -> Any:
-    """The same, where the device has USM."""
+    """The same context; the test is skipped if the device has no USM."""
     name = "cl_intel_unified_shared_memory"
     if name not in opencl.native_device.extensions.split():
         pytest.skip(f"device has no {name}")
@@ -63,7 +63,7 @@ def usm(opencl: Any) -> Any:
 
 @pytest.fixture
 def unified(opencl: Any) -> Any:
-    """The same, where the device works on host memory."""
+    """The same context; the test is skipped if the device does not work in host memory."""
     if not opencl.native_device.host_unified_memory:
         pytest.skip("device has its own memory: nothing on the host is shared with it")
     return opencl
@@ -71,10 +71,10 @@ def unified(opencl: Any) -> Any:
 
 @pytest.fixture
 def kernel() -> Callable[..., Any]:
-    """Compiles a kernel: kernel(context, source) gives the one named "run"."""
+    """Compile a kernel: kernel(context, source) returns the one named "run"."""
 
     def compile_(context: Any, source: str) -> Any:
-        # Drivers print what their compiler has to say, which is not a warning of ours.
+        # Drivers report their compilers' output as a warning, which is not a warning of ours.
         import warnings
 
         with warnings.catch_warnings():
@@ -86,7 +86,7 @@ def kernel() -> Callable[..., Any]:
 
 @pytest.fixture
 def references() -> Callable[[Any], int]:
-    """How many references a pyopencl object's handle has."""
+    """A function that counts the references to a pyopencl object's handle."""
 
     def count(native: Any) -> int:
         gc.collect()
@@ -97,9 +97,9 @@ def references() -> Callable[[Any], int]:
 
 @pytest.fixture
 def child() -> Callable[..., str]:
-    """Runs code in a fresh interpreter; gives what it printed.
+    """Run code in a fresh interpreter, and return its output.
 
-    With variables, nothing but these leads to a driver: not what leads to a software device.
+    If variables are passed, only these lead to a driver: those of a software device are removed.
     """
 
     def run(code: str, **variables: str) -> str:
@@ -118,7 +118,7 @@ def child() -> Callable[..., str]:
 
 
 def _declared() -> Any:
-    """The module in which the plugin says what it has."""
+    """The module in which the plugin makes its declarations."""
     (plugin,) = entry_points(group="samebytes.plugins", name="opencl")
     return plugin.load()
 
@@ -148,7 +148,7 @@ def edge() -> Callable[[str, Any, Any], Any]:
 
 @pytest.fixture
 def gate(opencl: Any) -> Iterator[Any]:
-    """A user event that nothing has set. It is set at the end: no queue must wait forever."""
+    """A user event that is not set. It is set at the end, so that no queue waits forever."""
     event = pyopencl.UserEvent(opencl.native)
     yield event
     if event.command_execution_status > pyopencl.command_execution_status.COMPLETE:
@@ -156,7 +156,7 @@ def gate(opencl: Any) -> Iterator[Any]:
 
 
 class Foreign(Context):
-    """Memory of another framework, of which only handles are known."""
+    """Memory of another framework that offers only handles."""
 
     memory_type = "foreign"
     node = "foreign"

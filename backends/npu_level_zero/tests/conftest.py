@@ -36,7 +36,7 @@ def _no_device() -> bool:
 
 @pytest.fixture(scope="session")
 def device() -> None:
-    """There is a device, or the test is skipped."""
+    """Skip the test if there is no device."""
     if _no_device():
         pytest.skip(NO_DEVICE)
 
@@ -64,12 +64,12 @@ def _no_descriptor_left() -> Iterator[None]:
 
 @pytest.fixture
 def no_descriptor_left() -> Callable[[], AbstractContextManager[None]]:
-    """A block that closes each descriptor which it opens."""
+    """A block that must close every descriptor that it opens."""
     return _no_descriptor_left
 
 
 def pointed_to(argument: Any) -> Any:
-    """What byref() was given."""
+    """The object that was passed to byref()."""
     return argument._obj
 
 
@@ -108,7 +108,7 @@ class FakeDriver:
 
     @staticmethod
     def argument(argument: Any) -> Any:
-        """What byref() was given."""
+        """The object that was passed to byref()."""
         return pointed_to(argument)
 
     @staticmethod
@@ -122,28 +122,28 @@ class FakeDriver:
 
 @pytest.fixture
 def fake() -> FakeDriver:
-    """A driver made of Python, for what no driver at hand does."""
+    """A driver written in Python, for behaviour that no available driver shows."""
     return FakeDriver()
 
 
 @pytest.fixture
 def two_devices() -> dict[str, str]:
-    """What makes the software driver show a GPU beside its NPU, in its own process."""
+    """The variables that make the software driver show a GPU beside its NPU, in its own process."""
     return {"SOFTNPU_DEVICES": "npu,gpu", "SOFTZE_DEVICES": "npu,gpu"}
 
 
 @pytest.fixture
 def delayed() -> dict[str, str]:
-    """What makes the software driver run commands late, in its own process."""
+    """The variables that make the software driver run commands late, in its own process."""
     return {"SOFTNPU_DELAY_US": "20000", "SOFTZE_ASYNC_US": "20000"}
 
 
 class NativeOwner:
-    """A native context of the application, who destroys it when this object is gone.
+    """A native context of the application, which destroys it when this object is gone.
 
     Attributes:
         handle: the ze_context_handle_t.
-        destroy: is `alive` until it was destroyed.
+        destroy: its finalizer, which is `alive` until the context was destroyed.
     """
 
     def __init__(self, like: LevelZeroContext) -> None:
@@ -163,7 +163,7 @@ class NativeOwner:
 
 @pytest.fixture
 def make_owner(context: LevelZeroContext) -> Callable[[], NativeOwner]:
-    """Makes native contexts of the application, on the device."""
+    """Make native contexts of the application, on the device."""
     return lambda: NativeOwner(context)
 
 

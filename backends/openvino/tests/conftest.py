@@ -44,7 +44,7 @@ def probe() -> Callable[[], ProbeResult]:
 
 @pytest.fixture
 def edge() -> Callable[[str, Any, Any], Any]:
-    """One edge by the name of its class, to be used by hand: edge(name, source, target)."""
+    """One edge by the name of its class, for use by hand: edge(name, source, target)."""
 
     def make(name: str, source: Any, target: Any) -> Any:
         (plugin,) = entry_points(group="samebytes.plugins", name="openvino")
@@ -58,7 +58,7 @@ def edge() -> Callable[[str, Any, Any], Any]:
 
 @pytest.fixture(params=["CPU", "GPU", "NPU"])
 def device(request: pytest.FixtureRequest) -> str:
-    """A device of OpenVINO's that is there."""
+    """A device that OpenVINO sees."""
     name: str = request.param
     found = openvino.Core().available_devices
     if not any(one.partition(".")[0] == name for one in found):

@@ -35,14 +35,14 @@ def _no_device() -> bool:
 
 @pytest.fixture(scope="session")
 def device() -> None:
-    """A display can be opened, or the test is skipped."""
+    """Skip the test if no display can be opened."""
     if _no_device():
         pytest.skip(NO_DEVICE)
 
 
 @pytest.fixture(scope="session")
 def dma_plugin() -> None:
-    """The package of DMA-BUFs is there, or the test is skipped."""
+    """Skip the test if the package for DMA-BUFs is not installed."""
     pytest.importorskip(
         "samebytes_dma", reason="missing package samebytes-dma: pip install samebytes-dma"
     )
@@ -71,7 +71,7 @@ def _no_descriptor_left() -> Iterator[None]:
 
 @pytest.fixture
 def no_descriptor_left() -> Callable[[], AbstractContextManager[None]]:
-    """A block that closes each descriptor which it opens."""
+    """A block that must close every descriptor that it opens."""
     return _no_descriptor_left
 
 
@@ -81,8 +81,8 @@ class WrappedFunctions:
     Attributes:
         calls: the name and arguments of each call.
         succeeded: how often each returned VA_STATUS_SUCCESS.
-        handlers: by the function's name; given the real function and the arguments, they return
-            what is returned.
+        handlers: by the function's name; they get the real function and the arguments, and return
+            the result of the call.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class WrappedFunctions:
         return call
 
     def fail(self, name: str, status: int = 1) -> None:
-        """Have a function fail from now on."""
+        """Make a function fail from now on."""
         self.handlers[name] = lambda *_: status
 
     def named(self, name: str) -> list[tuple[Any, ...]]:
@@ -116,7 +116,7 @@ class WrappedFunctions:
 
 
 class Wrapped:
-    """Its own display, opened through wrapped functions.
+    """A display of its own, opened through wrapped functions.
 
     Attributes:
         functions: the wrapped functions.
@@ -138,12 +138,12 @@ class Wrapped:
 
     @staticmethod
     def filled(argument: Any) -> Any:
-        """What byref() was given."""
+        """The object that was passed to byref()."""
         return argument._obj
 
 
 def terminations(wrapped: Wrapped) -> int:
-    """How often its display was terminated."""
+    """The number of times that its display was terminated."""
     return len(wrapped.functions.named("vaTerminate"))
 
 
@@ -172,7 +172,7 @@ def sysfs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def software(node: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., VAAPIContext]:
-    """Makes contexts of displays of their own, on the software driver with its own options."""
+    """Make contexts on separate displays of the software driver, with options of their own."""
 
     def make(**options: str) -> VAAPIContext:
         for name, value in options.items():

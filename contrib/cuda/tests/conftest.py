@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU under test by its own means, and programs in processes of their own.
+"""The GPU under test, used without samebytes, and programs in processes of their own.
 
-The tests run on the software CUDA driver (`pytest --softdevices=cuda`) and, without that option,
-on an NVIDIA GPU.
+The tests run on the software CUDA driver (`pytest --softdevices=cuda`) or, without that option, on
+an NVIDIA GPU.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ pytest.importorskip(
 )
 
 NO_DEVICE = missing_device("CUDA")
-# Milliseconds by which a stream is delayed: a test that does not wait reads in less.
+# Milliseconds by which a stream is delayed: without waiting, a test reads sooner.
 DELAY = 150
-# Seconds after which a stream that is held goes on all the same: whoever waits for it is to blame,
-# and shall not hang.
+# Seconds after which a stream that is held continues in any case: a call that wrongly waits for it
+# must fail, not hang.
 HELD = 5.0
 
-# NVIDIA's driver spreads streams over so many queues of the hardware, 8 by default. One that is
-# delayed delays those that share its queue, which would hide that nothing orders them.
+# NVIDIA's driver spreads streams over this many queues of the hardware, by default 8. A delayed
+# stream delays those that share its queue, which would hide that nothing orders them.
 os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "32")
 
 Array = np.ndarray[Any, Any]
 
-# The tests of ordering must fail without the events that order streams: a test runs them so.
+# The tests of ordering must fail without the events that order streams: a test runs them that way.
 WITHOUT_EVENTS = "SAMEBYTES_TEST_WITHOUT_EVENTS"
 
 
 class Gpu:
-    """A device by cuda-bindings alone, without samebytes, in its primary context."""
+    """A device, used by cuda-bindings without samebytes, in its primary context."""
 
     def __init__(self, ordinal: int = 0) -> None:
         from cuda.bindings import driver
@@ -63,11 +63,11 @@ class Gpu:
 
     @property
     def is_software(self) -> bool:
-        """Whether this is the software device."""
+        """True if this is the software device."""
         return "software" in self.name
 
     def ok(self, answer: tuple[Any, ...]) -> Any:
-        """What a call returns beside its result, which must be success."""
+        """The values that a call returns beside its status, which must be success."""
         assert int(answer[0]) == 0, answer[0]
         return answer[1] if len(answer) == 2 else answer[1:]
 
@@ -96,7 +96,7 @@ class Gpu:
             self.driver.cuCtxPopCurrent()
 
     def free(self, address: int) -> None:
-        """Free it."""
+        """Free device memory."""
         self.do("cuMemFree", address)
 
     def read(self, address: int, nbytes: int) -> Array:
@@ -108,7 +108,7 @@ class Gpu:
         return data
 
     def peek(self, address: int, nbytes: int) -> Array:
-        """A copy of the bytes as they are now: it waits for no stream."""
+        """A copy of the bytes as they are now, without waiting for a stream."""
         data = np.empty(nbytes, np.uint8)
         stream = self.stream()
         self.do("cuMemcpyDtoHAsync", data.ctypes.data, address, nbytes, stream)
@@ -117,7 +117,7 @@ class Gpu:
         return data
 
     def write(self, address: int, data: Array) -> None:
-        """Set bytes; it is done when this returns."""
+        """Set bytes; the write is complete when this returns."""
         data = np.ascontiguousarray(data)
         if data.nbytes:
             self.synchronize()
@@ -129,7 +129,7 @@ class Gpu:
         return int(self.do("cuStreamCreate", 1))
 
     def delay(self, stream: int, milliseconds: int = DELAY) -> None:
-        """Let a stream do nothing for a while."""
+        """Make a stream do nothing for a while."""
         self._launch(stream, "usleep", milliseconds * 1000)
 
     def _launch(self, stream: int, function: str, argument: int) -> None:
@@ -140,7 +140,7 @@ class Gpu:
             self.driver.cuCtxPopCurrent()
 
     def set_later(self, address: int, value: int, nbytes: int, stream: int) -> None:
-        """Let a stream set all bytes, after a delay."""
+        """Make a stream set all bytes after a delay."""
         self.delay(stream)
         self.do("cuMemsetD8Async", address, value, nbytes, stream)
 
@@ -154,12 +154,12 @@ class Gpu:
 
     @contextmanager
     def stays_busy(self, stream: int) -> Iterator[None]:
-        """A stream does nothing until the end of this, however long that takes.
+        """A block during which a stream does nothing, however long that takes.
 
-        What happens within waits for nothing: the error names the call that did.
+        No call in the block may wait for the stream: the error names the one that did.
         """
         watch, gate = Watch(self, stream), self._host.gate()
-        # Garbage of other tests may be memory, and the driver waits when that is freed.
+        # Garbage of other tests may hold device memory, and the driver waits when it is freed.
         collects = gc.isenabled()
         gc.disable()
         rescue = threading.Timer(HELD, self._host.open, (gate,))
@@ -178,15 +178,15 @@ class Gpu:
         assert still, watch.report()
 
     def synchronize(self) -> None:
-        """Let all streams be done."""
+        """Wait until all streams are done."""
         self.do("cuCtxSynchronize")
 
 
 class HostFunctions:
     """Functions of libc that streams call, by the driver's own cuLaunchHostFunc.
 
-    That of cuda-bindings does not do: in version 13.3 it calls them holding Python's lock,
-    so the test stops with the stream, and whatever is called next seems to wait.
+    That of cuda-bindings will not do: in version 13.3 it calls them holding Python's lock, so the
+    test stops with the stream, and any next call seems to wait.
     """
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ class HostFunctions:
         self._gates: list[Any] = []  # the driver's thread may still be in one that was opened
 
     def launch(self, stream: int, function: str, argument: int) -> None:
-        """Let a stream call a function with one argument."""
+        """Make a stream call a function with one argument."""
         address = ctypes.cast(getattr(self._libc, function), ctypes.c_void_p)
         code = self._function(stream, address, argument)
         assert code == 0, f"cuLaunchHostFunc: {code}"
@@ -210,16 +210,16 @@ class HostFunctions:
         return address
 
     def open(self, gate: int) -> None:
-        """Let who waits at a gate go on."""
+        """Let those who wait at a gate continue."""
         self._libc.sem_post(ctypes.c_void_p(gate))
 
 
 class Watch:
-    """Looks after every call of the driver whether a stream is still busy.
+    """Checks after every call of the driver whether a stream is still busy.
 
     Attributes:
-        calls: the name of each, how many milliseconds it took, and whether the stream was busy
-            before and after it.
+        calls: the name of each call, how many milliseconds it took, and whether the stream was
+            busy before and after it.
     """
 
     def __init__(self, gpu: Gpu, stream: int) -> None:
@@ -238,7 +238,7 @@ class Watch:
             self.pop()
 
     def watch(self, patch: pytest.MonkeyPatch) -> None:
-        """Look at all calls from now on, by whomever."""
+        """Watch all calls from now on, whoever makes them."""
         import samebytes_cuda._pointers as pointers
 
         driver = self.gpu.driver
@@ -261,7 +261,7 @@ class Watch:
         return call
 
     def report(self) -> str:
-        """Which call waited, after those before it."""
+        """The calls up to and including the one that waited."""
         lines = []
         for name, took, before, after in self.calls:
             said = "" if after else ", waited" if before else ", called when the stream was done"
@@ -279,7 +279,7 @@ class Lender:
     It orders its stream before the consumer's, as array libraries do.
 
     Attributes:
-        at_end: is called before the memory is freed.
+        at_end: a function that is called before the memory is freed.
     """
 
     def __init__(self, gpu: Gpu, nbytes: int, stream: int | None = None) -> None:
@@ -307,7 +307,7 @@ class Lender:
 
 
 class ByInterface(Lender):
-    """One that has the CUDA array interface."""
+    """An application's array with the CUDA array interface."""
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -315,7 +315,7 @@ class ByInterface(Lender):
 
 
 class ByDLPack(Lender):
-    """One that has DLPack."""
+    """An application's array with DLPack."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (2, self.gpu.ordinal)
@@ -381,7 +381,7 @@ def imports_buffers() -> None:
 
 @pytest.fixture
 def lend(gpu: Gpu) -> Any:
-    """Makes an application's array: `lend(nbytes, stream, by="dlpack")`."""
+    """Make an application's array: `lend(nbytes, stream, by="dlpack")`."""
 
     def make(nbytes: int, stream: int | None = None, by: str = "dlpack") -> Lender:
         return {"dlpack": ByDLPack, "interface": ByInterface}[by](gpu, nbytes, stream)
@@ -405,7 +405,7 @@ def context(request: pytest.FixtureRequest) -> CudaContext:
 def _without_events(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """For the test that the tests of ordering can fail."""
+    """Remove the events that order streams, for the test that tests of ordering can fail."""
     if not os.environ.get(WITHOUT_EVENTS) or "ordering" not in request.keywords:
         yield
         return
@@ -452,5 +452,5 @@ def again(pytestconfig: pytest.Config) -> Again:
 
 @pytest.fixture
 def run(gpu: None) -> Callable[..., str]:  # noqa: ARG001 - there is a device
-    """A program, dedented, with more environment variables; its output."""
+    """Run a program, dedented, with more environment variables, and return its output."""
     return run_program

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A check after every test that nothing stays lent to GStreamer, and no descriptor open."""
+"""A check after every test that nothing is still lent to GStreamer, and no descriptor open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from samebytes_gstreamer._pipelines import pipeline
 
 
 def _open_descriptors() -> int:
-    """How many memfds and DMA-BUFs are open."""
+    """The number of open memfds and DMA-BUFs."""
     links = []
     for entry in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):  # the listing has itself been a descriptor
@@ -31,40 +31,40 @@ def _footprint() -> tuple[int, int]:
 
 @pytest.fixture(autouse=True)
 def nothing_left_over() -> Iterator[None]:
-    """Every test gives back what it lent, and closes what it opened."""
+    """Check that each test takes back what it lent, and closes the descriptors that it opened."""
     before = _footprint()
     samebytes.reset_stats()
     yield
     if _footprint() != before:
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
     lent, opened = _footprint()
-    # There may be fewer descriptors: garbage of an earlier test went just now.
+    # There may be fewer descriptors, if garbage of an earlier test was collected just now.
     assert lent == before[0], "buffers are still lent"
     assert opened <= before[1], "descriptors are still open"
 
 
 @pytest.fixture
 def lent() -> Callable[[], int]:
-    """How many objects are lent to GStreamer."""
+    """A function that counts the objects that are lent to GStreamer."""
     return held_count
 
 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets for how many seconds an element may go on that was asked to stop."""
+    """Set how many seconds an element may continue after it was asked to stop."""
     return lambda seconds: monkeypatch.setattr(pipeline, "_PATIENCE", seconds)
 
 
 @pytest.fixture
 def memfds_left() -> Callable[[], int]:
-    """How many descriptors of memory were opened since the test began."""
+    """A function that counts the descriptors of memory opened since the test began."""
     before = _open_descriptors()
     return lambda: _open_descriptors() - before
 
 
 @pytest.fixture(scope="module")
 def registered() -> None:
-    """Registers the elements of sample_elements.py: as sb_ and the name of each."""
+    """Register the elements of sample_elements.py as sb_ and the name of each."""
     from .sample_elements import ELEMENTS
 
     for element in ELEMENTS:

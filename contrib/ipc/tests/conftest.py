@@ -31,7 +31,7 @@ DMA_BUF_MAKERS = (Path("/dev/udmabuf"), Path("/dev/dma_heap/system"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of real DMA-BUFs run where the kernel makes some."""
+    """Skip tests of real DMA-BUFs unless the kernel can make some."""
     if any(device.exists() for device in DMA_BUF_MAKERS):
         return
     skip = pytest.mark.skip(reason="this kernel makes no DMA-BUFs: python3 dev.py lab")
@@ -51,7 +51,7 @@ def _open_descriptors() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_descriptor_left_over() -> Iterator[None]:
-    """Every test closes what it opened, and samebytes what it duplicated."""
+    """Check that each test closed the descriptors that it opened, and samebytes its duplicates."""
     before = _open_descriptors()
     samebytes.reset_stats()
     yield
@@ -59,7 +59,7 @@ def no_descriptor_left_over() -> Iterator[None]:
         gc.collect()  # a traceback that pytest keeps, or a cycle of the test's own
         # The threads that answer peers close theirs a moment after the peer has its own.
         wait_until(lambda: len(_open_descriptors()) <= len(before), seconds=5)
-    # Fewer, if something that an earlier test left to the collector is gone by now.
+    # There may be fewer, if garbage of an earlier test was collected meanwhile.
     after = _open_descriptors()
     assert len(after) <= len(before), (after, before)
     assert samebytes.stats().copies == 0
@@ -67,12 +67,12 @@ def no_descriptor_left_over() -> Iterator[None]:
 
 @pytest.fixture
 def offered() -> Callable[[], int]:
-    """How many pickled tensors and frames this process still offers to whoever unpickles them."""
+    """A function that counts the pickled tensors and frames that this process still offers."""
     return lambda: len(offers)
 
 
 class OwnUser:
-    """The module os in a process of a user."""
+    """The module os, as seen by a process of another user."""
 
     def __init__(self, user: int) -> None:
         self._user = user
@@ -85,37 +85,37 @@ class OwnUser:
 
 
 class Answering:
-    """The thread of this process that hands out what was pickled: for whom, and its patience."""
+    """The thread of this process that hands out pickled objects: its users and its time limits."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._patch = patch
 
     @property
     def address(self) -> Any:
-        """The address of the socket where it answers."""
+        """The address of the socket on which it answers."""
         assert offers._listener is not None
         return offers._listener.getsockname()
 
     def has_ended(self) -> bool:
-        """True if it has nothing to hand out any more, and is not there."""
+        """True if the thread has nothing left to hand out and has ended."""
         return not len(offers) and offers._listener is None
 
     def wait_for_keys(self, seconds: float) -> None:
-        """Let it wait so long for the key of whoever connects."""
+        """Set how many seconds it waits for the key of a process that connects."""
         self._patch.setattr(pickling, "_KEY_SECONDS", seconds)
 
     def be_waited_for(self, seconds: float) -> None:
-        """Let those who load a pickle wait so long for an answer."""
+        """Set how many seconds processes that load a pickle wait for an answer."""
         self._patch.setattr(pickling, "_ANSWER_SECONDS", seconds)
 
     @contextmanager
     def forgetting_nothing(self) -> Iterator[None]:
-        """A block in which all stays offered, however long it takes."""
+        """A block in which every offer stands, however long it takes."""
         with offers._lock:
             yield
 
     def turns(self) -> list[socket.socket]:
-        """Gets an entry for each time that it lets somebody in, or tries to."""
+        """A list that gets an entry each time that it accepts a connection, or tries to."""
         noted, accept = list[socket.socket](), Offers._accept
 
         def counted(asked: Offers, listener: socket.socket) -> None:
@@ -127,7 +127,7 @@ class Answering:
 
     @contextmanager
     def among(self, own: int, user_of: Callable[[socket.socket], int]) -> Iterator[None]:
-        """A block in which the process is one of user `own`, and others are those of user_of()."""
+        """A block in which this process belongs to user `own`, and others to user_of()."""
         with self._patch.context() as patch:
             patch.setattr(pickling, "os", OwnUser(own))
             patch.setattr(pickling, "user_of", user_of)
@@ -136,7 +136,7 @@ class Answering:
 
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch) -> Answering:
-    """The thread that hands out what was pickled."""
+    """The thread that hands out pickled objects."""
     return Answering(monkeypatch)
 
 
@@ -150,20 +150,20 @@ def pickle_timeout() -> Iterator[Callable[[float], None]]:
 
 @pytest.fixture
 def nothing_stays_offered() -> Iterator[None]:
-    """The test fetches what it offers, or sees it forgotten; the thread that answers has ended."""
+    """Check that the test left no offer behind, and that the thread that answers has ended."""
     yield
     assert wait_until(lambda: not len(offers) and offers._listener is None)
 
 
 @pytest.fixture
 def unjoined_seconds(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets for how long a ring waits for those who connected to join it."""
+    """Set how long a ring waits for processes that connected to join it."""
     return lambda seconds: monkeypatch.setattr(server, "_UNJOINED_SECONDS", seconds)
 
 
 @pytest.fixture
 def connecting_user(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Sets whose processes a ring takes those for that connect, and whose it is itself."""
+    """Set the users to whom connecting processes and the ring's own process seem to belong."""
 
     def connects(user: int, own: int | None = None) -> None:
         monkeypatch.setattr(server, "user_of", lambda _: user)
@@ -175,7 +175,7 @@ def connecting_user(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def writing_user(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
-    """Sets whose process a reader takes that for which writes, and whose it is itself."""
+    """Set the users to whom the writing process and the reader's own process seem to belong."""
 
     def writes(user: int, own: int) -> None:
         monkeypatch.setattr(peers, "user_of", lambda _: user)
@@ -186,7 +186,7 @@ def writing_user(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
-    """For how many milliseconds a reader waits, each time that it does."""
+    """A list with the milliseconds of each wait of a reader."""
     monkeypatch.setattr(connection, "select", SimpleNamespace(
         poll=Poll, POLLIN=select.POLLIN, POLLOUT=select.POLLOUT
     ))  # fmt: skip
@@ -196,7 +196,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[float | None]:
 
 @pytest.fixture
 def planes_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """One entry for each set of planes that a reader has made, be it for a frame to come."""
+    """A list with an entry for each set of planes that a reader made, even for a frame to come."""
     used_by, made = received_frames._used_by, list[int]()
 
     def noted(*given: Any) -> Any:
@@ -209,13 +209,13 @@ def planes_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def woken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that waits for a slot looks for one when it is woken, and not now and then."""
+    """Make calls that wait for a slot look only when they are woken, not from time to time."""
     monkeypatch.setattr(calls, "_NAP", 60.0)
 
 
 @pytest.fixture
 def memfd() -> Iterator[Callable[..., int]]:
-    """Makes memfds of a size in bytes, which the test owns; they are closed after it."""
+    """Make memfds of a size in bytes, which the test owns; they are closed after it."""
     made: list[int] = []
 
     def make(size: int = 4096) -> int:
@@ -231,7 +231,7 @@ def memfd() -> Iterator[Callable[..., int]]:
 
 @pytest.fixture
 def sealed(memfd: Callable[..., int]) -> Callable[..., int]:
-    """Makes memfds as a friend does."""
+    """Make sealed memfds, as a cooperating process does."""
 
     def make(size: int = 4096) -> int:
         fd = memfd(size)
@@ -243,7 +243,7 @@ def sealed(memfd: Callable[..., int]) -> Callable[..., int]:
 
 @pytest.fixture(params=[socket.SOCK_STREAM, socket.SOCK_SEQPACKET], ids=["stream", "seqpacket"])
 def sockets(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Two ends of a connection, which do not wait forever."""
+    """Two ends of a connection, with a time limit."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, request.param)
     with ours, theirs:
         for end in (ours, theirs):
@@ -253,7 +253,7 @@ def sockets(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, soc
 
 @pytest.fixture
 def streams() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """The same, of a stream."""
+    """Two ends of a stream, with a time limit."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         for end in (ours, theirs):
@@ -263,13 +263,13 @@ def streams() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 @pytest.fixture
 def address(tmp_path: Path) -> str:
-    """A place where a ring can be."""
+    """The path of a socket for a ring."""
     return str(tmp_path / "ring")
 
 
 @pytest.fixture
 def sigpipe() -> Iterator[list[int]]:
-    """The signals that came; the default of SIGPIPE ends the process."""
+    """A list of the SIGPIPEs that came; by default, SIGPIPE ends the process."""
     came: list[int] = []
     before = signal.signal(signal.SIGPIPE, lambda number, _: came.append(number))
     yield came
@@ -278,7 +278,7 @@ def sigpipe() -> Iterator[list[int]]:
 
 @pytest.fixture
 def run() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """run(code, *arguments): ended with the test, whatever comes."""
+    """Start a process: run(code, *arguments). It is ended with the test in any case."""
     running: list[subprocess.Popen[str]] = []
 
     def start(code: str, *arguments: str, **options: object) -> subprocess.Popen[str]:

@@ -23,23 +23,23 @@ _SECONDS = 240
 
 
 class Driver(Protocol):
-    """Runs a function of tests/cluster/scenarios.py in the process that is connected to Ray."""
+    """A function that runs one of tests/cluster/scenarios.py in the process connected to Ray."""
 
     def __call__(self, scenario: str) -> None:
-        """It must not raise."""
+        """Run the scenario, which must not raise."""
 
 
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """Starts the cluster when the first test needs it, and ends it.
+    """Start the cluster when the first test needs it, and end it.
 
-    Ray stays out of this process: what it leaves running would be forked by other tests.
+    Ray stays out of this process: other tests would fork the threads that it leaves running.
     """
     folder = tmp_path_factory.mktemp("ray")
     environment = {
         **os.environ,
         "RAY_USAGE_STATS_ENABLED": "0",
-        # Sockets lie in it, whose names may not be long.
+        # It holds sockets, whose paths must be short.
         "RAY_TMPDIR": "/tmp",
         "PYTHONPATH": os.pathsep.join([str(_FOLDER), os.environ.get("PYTHONPATH", "")]),
         "SAMEBYTES_RAY_TESTS": str(folder),

@@ -19,7 +19,7 @@ NO_DEVICE = missing_device("GPU")
 
 @pytest.fixture(scope="session")
 def device() -> None:
-    """There is a device, or the test is skipped."""
+    """Skip the test if there is no device."""
     import dpctl
 
     if not dpctl.get_devices():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of cameras run where vivid is; and a check that no test leaves a descriptor open."""
+"""Marks of tests that need vivid, and a check that no test leaves a descriptor open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on a camera run where the kernel's virtual one is: none of a user's is touched."""
+    """Skip tests on a camera unless the kernel has its virtual one: no user's camera is touched."""
     if Path("/sys/module/vivid").exists():
         return
     skip = pytest.mark.skip(reason="this kernel makes no DMA-BUFs: python3 dev.py lab")
@@ -31,7 +31,7 @@ def _open_files() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def no_descriptor_left_over() -> Iterator[None]:
-    """Nodes that are refused are closed again."""
+    """Check that each test closed its descriptors, including those of refused nodes."""
     before = _open_files()
     yield
     if len(_open_files()) > len(before):

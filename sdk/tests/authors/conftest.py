@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages that `samebytes new-backend` writes, where samebytes finds it without pip."""
+"""Packages written by `samebytes new-backend`, where samebytes finds them without pip."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TIME_LIMIT_S = 60
 PATIENCE_S = 500
-"""For one process of a plugin that is shipped; no rule is about time."""
+"""The time limit for one process of a shipped plugin; no rule is about time."""
 STAGES = ("samebytes._authors.check.child", "samebytes._authors.check.installed")
 """The modules of the process that runs a stage."""
 
@@ -33,9 +33,9 @@ class Generated:
     """A generated package.
 
     Attributes:
-        folder: as it was written.
-        site: the folder on sys.path that its modules and metadata were copied to.
-        name: of the plugin.
+        folder: the folder that was written.
+        site: the folder on sys.path to which its modules and metadata were copied.
+        name: the name of the plugin.
     """
 
     def __init__(self, folder: Path, site: Site, name: str) -> None:
@@ -44,7 +44,7 @@ class Generated:
         self.name = name
 
     def install(self) -> None:
-        """Copy the modules to the site, and write what pip would leave there."""
+        """Copy the modules to the site, and write the files that pip would leave there."""
         project = tomllib.loads((self.folder / "pyproject.toml").read_text())["project"]
         shutil.copytree(self.folder / "src", self.site.path, dirs_exist_ok=True)
         points = project["entry-points"]["samebytes.plugins"]
@@ -60,7 +60,7 @@ class Generated:
         path.write_text(text.replace(old, new))
 
     def faults(self, stage: str, argument: str = "") -> dict[str, str]:
-        """Install it and run one stage of check-plugin: the broken rules, and what was seen."""
+        """Install the package, run one stage of check-plugin, and return the broken rules."""
         self.install()
         check = Check(self.name, TIME_LIMIT_S)
         if stage == "probe":
@@ -77,9 +77,9 @@ class Tried(NamedTuple):
     """The outcome of one stage of check-plugin.
 
     Attributes:
-        facts: what the stage found out for those after it.
+        facts: the findings of the stage for the stages after it.
         tried: how many rules it tried.
-        failed: those that are broken, with what was seen.
+        failed: the rules that are broken, with what was seen.
     """
 
     facts: dict[str, Any]
@@ -91,8 +91,8 @@ class Tried(NamedTuple):
 def try_stage() -> Callable[[str, str, str], Tried]:
     """`try_stage(plugin, stage, argument)` runs one stage on an installed plugin, in a process.
 
-    It is a copy of one that has imported what all of them import; where the stage sees what is
-    imported, it is one of its own.
+    The process is a copy of one that has imported the modules that all stages import. A stage
+    that looks at imports gets a new process.
     """
 
     def copied(module: str, arguments: Sequence[str], timeout: float) -> Child:
@@ -119,7 +119,7 @@ def try_stage() -> Callable[[str, str, str], Tried]:
 def generate(
     site: Site, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Generated]:
-    """Write the package of that name; nothing but it is in use, once it is installed."""
+    """Write the package of that name; once it is installed, only this plugin is in use."""
 
     def generate(name: str, *, element: bool = False) -> Generated:
         monkeypatch.setenv("SAMEBYTES_PLUGINS", name)
@@ -132,5 +132,5 @@ def generate(
 
 @pytest.fixture
 def generate_element(generate: Callable[..., Generated]) -> Callable[[str], Generated]:
-    """The same for a package with an element."""
+    """Write a package with an element; otherwise like `generate`."""
     return partial(generate, element=True)

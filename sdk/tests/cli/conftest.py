@@ -62,7 +62,7 @@ def samebytes_mappers():
 
 @pytest.fixture
 def alpha(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site where nothing but plugin alpha, and a broken one, is in use."""
+    """A site where only the plugin alpha and a broken one are in use."""
     monkeypatch.setenv("SAMEBYTES_PLUGINS", "alpha,broken")
     site.module("alpha_classes", _CLASSES)
     site.plugin("broken", "raise RuntimeError('at home')\n")

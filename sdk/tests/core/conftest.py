@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory whose end can be seen: separate pages that a test watches."""
+"""Memory whose release is visible: separate pages that a test watches."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ CPU = sb.context("cpu")
 
 
 class Pages:
-    """Counts how often its memory was given back; keeps it mapped, so that tests cannot crash."""
+    """Memory that counts its releases, and stays mapped so that tests cannot crash."""
 
     def __init__(self, nbytes: int = mmap.PAGESIZE) -> None:
         self.array = np.zeros(nbytes, np.uint8)
         self.released = 0
 
     def release(self) -> None:
-        """What the storage calls."""
+        """The release function of the storage."""
         self.released += 1
 
     def storage(self) -> Storage:
-        """A new owner."""
+        """A new owner of the memory."""
         address = self.array.__array_interface__["data"][0]
         return Storage(self.release, address=address, nbytes=self.array.nbytes)
 
@@ -49,7 +49,7 @@ def pages() -> Pages:
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """For tests that call `made_up.install`: afterwards the plugins are as they were."""
+    """Restore the plugins after a test that calls `made_up.install`."""
     made_up_types.Mapped.released.clear()
     yield
     monkeypatch.undo()

@@ -13,7 +13,7 @@ import samebytes as sb
 
 @pytest.fixture(autouse=True)
 def nothing_left_running() -> Iterator[None]:
-    """Every pipeline has ended its threads, and copied nothing that a test did not ask for."""
+    """Check that every pipeline has ended its threads; reset the statistics before."""
     before = set(threading.enumerate())
     sb.reset_stats()
     yield

@@ -26,14 +26,14 @@ from samebytes._exchange._dlpack_abi import (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker of tests that old numpys cannot pass."""
+    """Register the marker of tests that old versions of numpy cannot pass."""
     config.addinivalue_line(
         "markers", "writable_dlpack: numpy.from_dlpack gives arrays that can be written"
     )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip those where numpy makes every such array read-only, as it does before 2.2.5."""
+    """Skip these tests before numpy 2.2.5, which makes every such array read-only."""
     if np.lib.NumpyVersion(np.__version__) >= "2.2.5":
         return
     skip = pytest.mark.skip(reason="missing package numpy>=2.2.5: pip install --upgrade numpy")
@@ -54,7 +54,7 @@ _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char
 
 _INTEGERS = ctypes.POINTER(ctypes.c_int64)
 
-# What lives in C structures, by the address of the managed tensor.
+# The objects that C structures refer to, by the address of the managed tensor.
 _living: dict[int, tuple[Any, ...]] = {}
 
 
@@ -74,7 +74,7 @@ _destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy)
 
 
 class RawProducer:
-    """A DLPack producer in ctypes, every field of which can be set, rightly or wrongly.
+    """A DLPack producer in ctypes, every field of which can be set to right or wrong values.
 
     `deleted` counts how often its deleter ran; a second run for one tensor is a KeyError.
     """
@@ -166,5 +166,5 @@ def exporter() -> Callable[..., Any]:
 
 @pytest.fixture
 def content() -> Callable[[object], Any]:
-    """Gives what lies in a living capsule: its DLTensor, True if it has a version, its flags."""
+    """A function that reads a living capsule: its DLTensor, True if it has a version, its flags."""
     return content_of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin that works, beside those that do not."""
+"""A plugin that works, beside plugins that do not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["reason"]
 
 @pytest.fixture
 def reason(site: Site) -> Callable[[str], str]:
-    """Why a plugin was set aside, after a look whether the others still work."""
+    """A function that returns why a plugin was set aside, and checks that the others still work."""
     site.plugin(
         "zulu",
         """

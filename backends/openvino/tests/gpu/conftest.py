@@ -67,7 +67,7 @@ def context(core: Any, cl_context: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def buffer_of(cl: Any, cl_context: Any) -> Callable[[Array], Any]:
-    """Makes a cl_mem buffer with an array's elements."""
+    """Make a cl_mem buffer with an array's elements."""
 
     def make(array: Array) -> Any:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
@@ -78,7 +78,7 @@ def buffer_of(cl: Any, cl_context: Any) -> Callable[[Array], Any]:
 
 @pytest.fixture
 def read(cl: Any, queue: Any) -> Callable[[Any, Array], Array]:
-    """Reads a cl_mem buffer into an array."""
+    """Read a cl_mem buffer into an array."""
 
     def call(buffer: Any, array: Array) -> Array:
         cl.enqueue_copy(queue, array, buffer)
@@ -90,7 +90,7 @@ def read(cl: Any, queue: Any) -> Callable[[Any, Array], Array]:
 
 @pytest.fixture
 def image_of(cl: Any, cl_context: Any) -> Callable[[Array], Any]:
-    """Makes an image of a plane, (rows, columns) or (rows, columns, 2)."""
+    """Make an image of a plane, (rows, columns) or (rows, columns, 2)."""
 
     def make(plane: Array) -> Any:
         order = cl.channel_order.R if plane.ndim == 2 else cl.channel_order.RG
@@ -107,7 +107,7 @@ def image_of(cl: Any, cl_context: Any) -> Callable[[Array], Any]:
 
 @pytest.fixture
 def usm_alloc(cl_context: Any, cl_device: Any) -> Iterator[Callable[[str, int], int]]:
-    """Allocates USM of a kind, freed after the test."""
+    """Allocate USM of a kind, which is freed after the test."""
     if "cl_intel_unified_shared_memory" not in cl_device.extensions.split():
         pytest.skip("device has no cl_intel_unified_shared_memory")
     library = ctypes.CDLL("libOpenCL.so.1")
@@ -146,7 +146,7 @@ def usm_alloc(cl_context: Any, cl_device: Any) -> Iterator[Callable[[str, int], 
 
 @pytest.fixture
 def model() -> Any:
-    """From "x", float32 [1, 16], to "y": max(x - 2, 0)."""
+    """A model from "x", float32 [1, 16], to "y": max(x - 2, 0)."""
     x = ops.parameter([1, 16], np.float32, name="x")
     x.output(0).set_names({"x"})
     y = ops.result(ops.relu(ops.add(x, np.full((1, 16), -2, np.float32))))
@@ -156,13 +156,13 @@ def model() -> Any:
 
 @pytest.fixture
 def numbers() -> Array:
-    """What `model` is fed with."""
+    """The input of `model`."""
     return np.arange(16, dtype=np.float32)[None] / 3
 
 
 @pytest.fixture(scope="session")
 def expected(core: Any) -> Callable[[Any, Any], Array]:
-    """What the CPU plugin makes of a model and its inputs."""
+    """The output of the CPU plugin for a model and its inputs."""
 
     def call(model: Any, inputs: Any) -> Array:
         result: Array = core.compile_model(model, "CPU", EXACT)(inputs)[0]
@@ -173,7 +173,7 @@ def expected(core: Any) -> Callable[[Any, Any], Array]:
 
 @pytest.fixture
 def run(core: Any) -> Callable[..., Array]:
-    """Runs a model on a context with tensors of ours, by name; gives its first output."""
+    """Run a model on a context with samebytes tensors, by name; return its first output."""
 
     def call(context: Any, model: Any, tensors: dict[str, Any]) -> Array:
         compiled = core.compile_model(model, context.native, EXACT)
@@ -184,7 +184,7 @@ def run(core: Any) -> Callable[..., Array]:
         request.wait()
         output = compiled.outputs[0]
         if output.names & tensors.keys():
-            return np.empty(0)  # it is where the caller said
+            return np.empty(0)  # the output is in the caller's tensor
         return np.array(request.get_output_tensor().data)
 
     return call
@@ -192,7 +192,7 @@ def run(core: Any) -> Callable[..., Array]:
 
 @pytest.fixture
 def shifted(core: Any, model: Any, context: Any) -> Callable[[Any], Array]:
-    """Runs `model` on `context` with a tensor as "x"; gives "y"."""
+    """Run `model` on `context` with a tensor as "x", and return "y"."""
 
     compiled = core.compile_model(model, context.native, EXACT)
 
@@ -226,7 +226,7 @@ def planes() -> tuple[Array, Array]:
 
 @pytest.fixture
 def bgr_of(expected: Any) -> Callable[..., Array]:
-    """What the CPU plugin makes of planes of NV12 or I420 and a model of an image."""
+    """The output of the CPU plugin for planes of NV12 or I420 and a model with an image input."""
 
     def call(model: Any, *planes: Array, format_: Any = ColorFormat.NV12_TWO_PLANES) -> Array:
         processor = PrePostProcessor(model.clone())
@@ -244,7 +244,7 @@ def bgr_of(expected: Any) -> Callable[..., Array]:
 
 @pytest.fixture
 def surface_of(core: Any) -> Iterator[Callable[..., Any]]:
-    """Makes VA-API surfaces that hold these planes; they are the software VA-API driver's."""
+    """Make VA-API surfaces with these planes, on the software VA-API driver."""
     soft = pytest.importorskip(
         "samebytes_softdevices",
         reason="missing package samebytes-softdevices: pip install samebytes-softdevices",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models of images compute as exactly here as on any other CPU."""
+"""Settings with which models of images give the same results on any CPU."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from samebytes_openvino._core import default_core
 
 @pytest.fixture(autouse=True, scope="session")
 def exact() -> None:
-    """In 32 bits: on CPUs with AMX, OpenVINO's plugin takes bfloat16 if nothing is said."""
+    """Compute in 32 bits: on CPUs with AMX, OpenVINO's plugin uses bfloat16 by default."""
     default_core().set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32"})

@@ -35,7 +35,7 @@ def core() -> Any:
 
 @pytest.fixture
 def fresh_core(core: Any) -> Any:
-    """Another one, for tests that set properties, with the plugin loaded."""
+    """Another openvino.Core, for tests that set properties, with the plugin loaded."""
     made = type(core)()
     made.get_property("NPU", "SUPPORTED_PROPERTIES")
     return made
@@ -59,7 +59,7 @@ class SharedMemory:
 
 @pytest.fixture
 def shared() -> Iterator[Callable[[int], SharedMemory]]:
-    """Makes memory of so many bytes; its descriptor is closed at the end."""
+    """Make memory of a size in bytes; its descriptor is closed at the end."""
     made: list[SharedMemory] = []
 
     def make(nbytes: int) -> SharedMemory:
@@ -73,7 +73,7 @@ def shared() -> Iterator[Callable[[int], SharedMemory]]:
 
 @pytest.fixture
 def doubling() -> Callable[..., Any]:
-    """Makes an openvino.Model: output "y" is twice the input "x", of uint8."""
+    """Make an openvino.Model whose output "y" is twice the input "x", of uint8."""
 
     def make(shape: Any) -> Any:
         x = ops.parameter(openvino.PartialShape(list(shape)), np.uint8, name="x")
@@ -88,7 +88,7 @@ def doubling() -> Callable[..., Any]:
 
 @pytest.fixture
 def infer(core: Any, doubling: Callable[..., Any]) -> Callable[[Any, Any], None]:
-    """Doubles the tensor `x` into `y`, native openvino.Tensors or remote ones, on the NPU."""
+    """Double the tensor `x` into `y`, native openvino.Tensors or remote ones, on the NPU."""
 
     def run(x: Any, y: Any) -> None:
         shape = tuple(x.get_shape())
@@ -103,9 +103,9 @@ def infer(core: Any, doubling: Callable[..., Any]) -> Callable[[Any, Any], None]
 
 @pytest.fixture
 def traced(npu: Any, tmp_path: Path) -> Callable[[str], tuple[str, list[Any]]]:
-    """Runs code in its own process; gives what it printed, and the driver's trace of it.
+    """Run code in its own process, and return its output and the driver's trace of it.
 
-    The driver reads its environment once, so this process cannot switch its trace on.
+    The driver reads its environment once, so this process cannot switch the trace on.
     """
     assert npu.device.kind == "NPU"
     softdevices = pytest.importorskip(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contexts on the devices, or the reason why there is none."""
+"""Contexts on the devices; tests are skipped if there is none."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def cl_context(gpu: Any, cl: Any) -> Any:
 
 @pytest.fixture
 def nothing_waits() -> Any:
-    """Nothing is left that OpenVINO's own objects hold."""
+    """Require that no memory is left that OpenVINO's own objects hold."""
     before = set(waiting)
     yield
     gc.collect()
@@ -78,21 +78,21 @@ def nothing_waits() -> Any:
 
 @pytest.fixture
 def lent_native() -> Callable[[Any], Any]:
-    """The native of a tensor that goes back with it, as that of `view.native` does not."""
+    """The native of a tensor that is released with it, unlike that of `view.native`."""
     return native_in
 
 
 @pytest.fixture
 def living_pins() -> Callable[[], int]:
-    """The number of natives whose memory is kept for them."""
+    """A function that counts the natives whose memory is kept for them."""
     return lambda: len(_lifetimes._pins)
 
 
 @pytest.fixture
 def staged(gpu: Any) -> Iterator[Callable[[Any], int]]:
-    """Bytes that the GPU plugin allocates on the device for the first run of a request.
+    """The bytes that the GPU plugin allocates on the device for the first run of a request.
 
-    Where it copies a tensor, it allocates a staging tensor of that size.
+    If it copies a tensor, it allocates a staging tensor of that size.
     """
     keep: list[Any] = []
 
@@ -102,7 +102,7 @@ def staged(gpu: Any) -> Iterator[Callable[[Any], int]]:
 
         before = allocated()
         request.infer()
-        keep.append(request)  # what an earlier request gives back would be subtracted
+        keep.append(request)  # memory that an earlier request releases would be subtracted
         return allocated() - before
 
     yield run
@@ -136,10 +136,10 @@ npu = samebytes.context("openvino:NPU")
 
 @pytest.fixture
 def arguments_of(tmp_path: Path) -> Callable[[str], list[tuple[list[int], list[int]]]]:
-    """Runs code in its own process, since the driver reads its environment once.
+    """Run code in its own process, since the driver reads its environment once.
 
-    The code calls `print("expect", *addresses)` before each inference. Returns for each what it
-    expected, and the pointers that the driver's graph was executed on.
+    The code calls `print("expect", *addresses)` before each inference. For each, this returns the
+    expected addresses and the pointers with which the driver executed its graph.
     """
 
     _present("NPU")
