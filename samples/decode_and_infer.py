@@ -17,7 +17,7 @@ import samebytes.elements as el
 
 
 def send(source, address: str) -> list[str]:
-    """Give the frames of a source to the process that reads the ring; says what was copied."""
+    """Send the frames of a source through the ring; return what was copied, as lines of text."""
     pipe = el.Pipeline(source, el.create("ring.sink", address, copy=True, readers=1, timeout=60.0))
     pipe.run()
     copied = {edge: n for edge, n in sb.stats().by_edge.items() if edge.endswith("-> ring")}
@@ -30,7 +30,7 @@ def send(source, address: str) -> list[str]:
 
 
 def infer(address: str, model: str, device: str) -> None:
-    """Read the ring, and find things in its frames. Runs in the other process."""
+    """Read frames from the ring, and detect objects in them. This runs in the other process."""
     pipe = el.Pipeline(
         el.create("ring.source", address, timeout=60.0),
         el.create("openvino.infer", model, device, postprocess=boxes),
@@ -44,7 +44,7 @@ def infer(address: str, model: str, device: str) -> None:
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("video")
     parser.add_argument("model")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decode, detect, draw and encode in one memory.
+"""Decode, detect, draw and encode on the same memory.
 
 python3 samples/detect.py video.mp4 detector.xml drawn.mp4 --device GPU
 """
@@ -11,7 +11,7 @@ import samebytes.elements as el
 
 
 def boxes(frame, outputs):
-    """The regions in an SSD's output: image, label, confidence, left, top, right, bottom, ..."""
+    """Regions from an SSD's output: rows of image, label, confidence, left, top, right, bottom."""
     found = []
     for _, label, confidence, *edges in outputs[0].host_array().reshape(-1, 7).tolist():
         if confidence >= 0.5:
@@ -22,7 +22,7 @@ def boxes(frame, outputs):
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("video")
     parser.add_argument("model")

@@ -15,13 +15,13 @@ import samebytes_ray as sbr
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("video")
-    parser.add_argument("model", help="where each node has it")
+    parser.add_argument("model", help="path of the model on each node")
     parser.add_argument("--device", default="CPU")
-    parser.add_argument("--resource", help="what a node must have to run the model")
-    parser.add_argument("--address", default="auto", help="of the cluster")
+    parser.add_argument("--resource", help="resource that a node needs to run the model")
+    parser.add_argument("--address", default="auto", help="address of the cluster")
     args = parser.parse_args()
 
     ray.init(address=args.address, log_to_driver=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Detect, classify and follow objects: numbers by ByteTrack, on supervision's Detections.
+"""Detect, classify and track objects, with ByteTrack on supervision's Detections.
 
 python3 samples/follow.py video.mp4 detector.xml followed.mp4 found.json --device GPU
 """
@@ -20,7 +20,7 @@ from samebytes.metadata import Detection, ObjectId, SourceIdentifier, add, all_o
 
 
 def to_supervision(frame: sb.Frame[Any]) -> sv.Detections:
-    """The regions of a frame; `data["region"]` has the place of each in `frame.regions`."""
+    """The regions of a frame; `data["region"]` has the index of each in `frame.regions`."""
     found = all_of(frame, Detection)
     size = (frame.width, frame.height) * 2
     boxes = [(one.x_min, one.y_min, one.x_max, one.y_max) for one in found]
@@ -36,7 +36,7 @@ def to_supervision(frame: sb.Frame[Any]) -> sv.Detections:
 
 
 def number_regions(frame: sb.Frame[Any], tracked: sv.Detections) -> None:
-    """Give regions the numbers that a tracker gave what `to_supervision` made of them."""
+    """Copy a tracker's numbers to the regions from which `to_supervision` made its boxes."""
     if tracked.tracker_id is None or not len(tracked):
         return
     for place, number in zip(tracked.data["region"], tracked.tracker_id, strict=True):
@@ -45,7 +45,7 @@ def number_regions(frame: sb.Frame[Any], tracked: sv.Detections) -> None:
 
 
 def from_supervision(frame: sb.Frame[Any], detections: sv.Detections) -> None:
-    """Add regions to a frame, of what any other program has found in it."""
+    """Add the detections of another program to a frame, as regions."""
     names = detections.data.get("class_name")
     size = (frame.width, frame.height) * 2
     sure, kind, number = detections.confidence, detections.class_id, detections.tracker_id
@@ -59,13 +59,13 @@ def from_supervision(frame: sb.Frame[Any], detections: sv.Detections) -> None:
 
 
 class Follow(el.TransformInplace):
-    """Numbers objects: each stream has a tracker of its own."""
+    """Numbers objects, with a tracker for each stream."""
 
     name = "follow"
     takes = el.Image()
 
     def open(self, context: sb.Context | None) -> None:
-        """Begin with no object."""
+        """Start without objects."""
         super().open(context)
         self._trackers: dict[int, ByteTrackTracker] = defaultdict(ByteTrackTracker)
 
@@ -77,7 +77,7 @@ class Follow(el.TransformInplace):
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("video")
     parser.add_argument("detector")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An OpenCL kernel turns pictures gray where they lie, before a model sees them.
+"""An OpenCL kernel turns pictures gray in place, before a model sees them.
 
 python3 samples/gray_kernel.py detector.xml gray.mkv --device CPU
 """
@@ -24,7 +24,7 @@ kernel void gray(global uchar *bgr) {
 
 @el.source(gives=el.Image("BGR", memory="cpu", width=256, height=192))
 def camera(*, count: int = 24):
-    """A bright square that moves over coloured ground, in whole pages of memory."""
+    """A bright square that moves over a coloured background, in whole pages of memory."""
     for number in range(count):
         frame = sb.context("cpu").allocate_frame("BGR", 256, 192)
         picture = frame.planes[0].native
@@ -40,17 +40,17 @@ class Gray(el.TransformInplace):
     takes = el.Image("BGR", memory="opencl", access="rw")
 
     def open(self, context):
-        """Compile it on the context where the frames are."""
+        """Compile the kernel on the context of the frames."""
         self.queue = context.queue
         self.kernel = cl.Program(context.native, KERNEL).build().gray
 
     def process(self, frame):
-        """Enqueue it, and wait."""
+        """Enqueue the kernel, and wait for it."""
         self.kernel(self.queue, (frame.width * frame.height,), None, frame.planes[0].native).wait()
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("output")
@@ -64,7 +64,7 @@ def main() -> None:
         el.create("opencv.draw", color=(255, 255, 255)),
         el.create("ffmpeg.sink", args.output, codec="libx264rgb"),
     )
-    # In this thread: kernel and model take turns on a GPU anyway.
+    # Without threads: the kernel and the model take turns on a GPU anyway.
     with pipe.start(threads=0) as out:
         for number, frame in enumerate(out):
             for box in frame.regions:

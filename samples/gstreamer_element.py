@@ -16,30 +16,30 @@ import samebytes_gstreamer as sbg
 
 
 class Detect(el.TransformInplace):
-    """Runs a model on each picture; its boxes go on with the buffer."""
+    """Runs a model on each picture, and attaches the boxes to the buffer."""
 
     model: Annotated[Path, el.Doc("an OpenVINO model")]
     device: Annotated[str, el.Doc("where it runs: CPU, GPU or NPU")] = "CPU"
     takes = el.Image("NV12|I420")
 
     def open(self, context):
-        """Load the model: the pipeline goes from READY to PAUSED."""
+        """Load the model, when the pipeline goes from READY to PAUSED."""
         self.infer = el.create("openvino.infer", self.model, self.device, postprocess=boxes)
         self.infer.open(context)
 
     def process(self, frame):
-        """Run it on the buffer's own memory."""
+        """Run the model on the buffer's own memory."""
         self.infer.process(frame)
 
     def close(self):
-        """Give the model back."""
+        """Release the model."""
         self.infer.close()
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("source", help="elements that give raw video, as for gst-launch-1.0")
+    parser.add_argument("source", help="elements that produce raw video, as for gst-launch-1.0")
     parser.add_argument("model")
     parser.add_argument("--device", default="CPU")
     args = parser.parse_args()

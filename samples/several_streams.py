@@ -15,7 +15,7 @@ from samebytes.metadata import SourceIdentifier, find
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("videos", nargs="+")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A video, and a model that finds what is in it, to try the samples on.
+"""Write a toy video, and a model that finds the object in it, to try the samples.
 
 python3 samples/toy_inputs.py video.mp4 detector.xml
 """
@@ -22,12 +22,12 @@ FRAMES = 24
 
 
 def place(number: int) -> tuple[int, int, int, int]:
-    """Where the bright square is: on the borders of what becomes one pixel of the model."""
+    """Left, top, width and height of the bright square, which covers whole pixels of the model."""
     return 16 + 4 * number, 48, 64, 48
 
 
 def make_video(path: Path) -> None:
-    """A bright square that moves over a dark ground."""
+    """Write a video of a bright square that moves over a dark background."""
     with av.open(str(path), "w") as container:
         options = {"crf": "10", "g": "250", "bf": "3"}
         stream = container.add_stream("libx264", rate=30, options=options)
@@ -44,7 +44,7 @@ def make_video(path: Path) -> None:
 
 
 def make_model(path: Path) -> None:
-    """Finds one bright rectangle, and gives it as an SSD does: float32 [1, 1, 1, 7]."""
+    """Write a model that finds one bright rectangle, with an SSD's output: float32 [1, 1, 1, 7]."""
     size = 64
     image = ops.parameter([1, 3, size, size], np.float32, name="image")
     bright = ops.convert(
@@ -67,12 +67,12 @@ def make_model(path: Path) -> None:
     row = ops.concat([head, left, top, right, bottom], 0)
     shape = ops.constant(np.array([1, 1, 1, 7]))
     model = openvino.Model([ops.result(ops.reshape(row, shape, False))], [image], "detector")
-    model.set_rt_info("ssd", ["model_info", "model_type"])  # as Model API says how it is read
+    model.set_rt_info("ssd", ["model_info", "model_type"])  # as Model API marks the output
     openvino.save_model(model, path)
 
 
 def main() -> None:
-    """Write them."""
+    """Write the video and the model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("video", type=Path)
     parser.add_argument("model", type=Path)
