@@ -229,9 +229,9 @@ class TestForgedDescriptors:
     @pytest.mark.parametrize(
         ("change", "why"),
         [
-            (_set("nb_objects", 0), "1 to 4 objects, and this one says 0"),
-            (_set("nb_objects", 5), "says 5"),
-            (_set("nb_objects", -1), "says -1"),
+            (_set("nb_objects", 0), "1 to 4 objects, but this one claims 0"),
+            (_set("nb_objects", 5), "claims 5"),
+            (_set("nb_objects", -1), "claims -1"),
             (_set("nb_layers", 0), "1 to 4 layers"),
             (_set("nb_layers", 1 << 30), "1 to 4 layers"),
             (_set("layers[0].nb_planes", 9), "1 to 4 planes of a layer"),

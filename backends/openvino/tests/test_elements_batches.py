@@ -105,7 +105,7 @@ def test_what_cannot_be_a_batch_is_refused() -> None:
     x = ops.parameter([1, 3, 32, 32], np.float32, name="x")
     whole = openvino.Model([ops.result(ops.reduce_mean(x, ops.constant([0, 1, 2, 3])))], [x], "all")
     for source, model, why in (
-        (grays(), whole, "has not one part for each frame"),
+        (grays(), whole, "does not have one part for each frame"),
         (tensors(), doubled(), "first dimension must be 1 or dynamic"),
     ):
         pipe = el.Pipeline(source, OpenVINOInfer(model, batch=2))

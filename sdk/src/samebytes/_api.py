@@ -301,7 +301,7 @@ def _check_object(native: Any) -> None:
     """
     if native is None:
         raise UnsupportedObjectError(
-            "None is neither a frame nor an array: whoever should have given one had none left"
+            "None is neither a frame nor an array: the call that returned it had none left"
         )
     if type(native) in (bool, int, float):  # numpy's are arrays of no dimension
         raise UnsupportedObjectError(

@@ -59,7 +59,7 @@ BROKEN = {
     "a write that raises": ("TestKeep", "OSError: no room there"),
     "an end that raises": ("TestKeep", "OSError: no end there"),
     "a close that raises": ("TestKeep", "OSError: no file there"),
-    "a result of another type": ("TestMean", "element 'bits.mean': it gave 'int', no frame"),
+    "a result of another type": ("TestMean", "element 'bits.mean': it gave 'int', not a frame"),
     "a result that is forgotten": ("TestMean", "bits.mean: nothing came out"),
     "another size than announced": ("TestHalf", "announced image GRAY8 64x24"),
     "another format than announced": ("TestCount", "gives image BGR"),

@@ -261,7 +261,7 @@ class TestRefusals:
             picture().convert(wrong)
 
     def test_rgb_has_no_matrix(self) -> None:
-        with pytest.raises(LayoutError, match="color_matrix= says how YUV is made, and RGB is RGB"):
+        with pytest.raises(LayoutError, match="color_matrix= is about YUV, and RGB is RGB"):
             picture().convert("RGB24", color_matrix="bt709")
 
     def test_an_entry_that_is_none(self) -> None:
@@ -284,7 +284,7 @@ class TestRefusals:
             picture().convert("NV21")
         head, *lines = str(caught.value).split("\n  - ")
         assert head == (
-            "nothing that is installed converts I420 64x48 (limited range, smpte170m) to NV21 "
+            "no installed plugin converts I420 64x48 (limited range, smpte170m) to NV21 "
             "64x48 (limited range, smpte170m):"
         )
         assert lines[0] == "alpha: it does not like NV21"

@@ -76,7 +76,7 @@ def test_planes_come_in_any_sequence(sequence: Callable[[list[Array]], Any]) -> 
         (zeros(6, 8)[:, :4], "NV12", "must have no gaps"),
         (zeros(4, 4, 4), "BGR", "is uint8"),
         (zeros(12), "GRAY8", "rows and columns"),
-        ([], "NV12", "0 arrays came"),
+        ([], "NV12", "got 0 arrays"),
         ([zeros(4, 4), zeros(2, 2)], "NV12", r"plane 1 \(uv\)"),
         ([np.broadcast_to(zeros(4), (4, 4)), zeros(2, 2, 2)], "NV12", "overlap"),
     ],
@@ -95,7 +95,7 @@ def test_sizes_that_cannot_be(name: str, wrong: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_the_number_of_audio_planes(count: int) -> None:
-    with pytest.raises(LayoutError, match=f"has 1 plane, and {count} arrays came"):
+    with pytest.raises(LayoutError, match=f"has 1 plane, but got {count} arrays"):
         sb.frame([zeros(6, 2, dtype="int16")] * count, audio=STEREO)
 
 

@@ -95,7 +95,7 @@ def threads_left() -> list[str]:
 def ends(stop: Callable[[], object]) -> None:
     assert Deaf.is_in.wait(30)
     start = time.monotonic()
-    with pytest.raises(ElementError, match="does not return, so its thread is left"):
+    with pytest.raises(ElementError, match="does not return, so its thread runs on"):
         stop()
     assert time.monotonic() - start < LONGEST / 2
 

@@ -310,7 +310,7 @@ def test_a_forked_child_waits_for_no_frames(threads: int) -> None:
             finally:
                 os._exit(0)
         os.close(write)
-        assert b"not in this fork() of that" in os.read(read, 999)
+        assert b"not in this fork() of it" in os.read(read, 999)
         os.waitpid(child, 0)
         next(running)
     os.close(read)

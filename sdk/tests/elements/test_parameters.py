@@ -123,7 +123,7 @@ def test_a_missing_one_and_one_given_twice() -> None:
     assert str(caught.value) == "element 'Many': parameter 'path' is missing: it must be a Path"
     with pytest.raises(ParameterError) as caught:
         make("x", path="y")
-    twice = "parameter 'path' was given twice: in its place and by its name"
+    twice = "parameter 'path' was passed twice: by position and by name"
     assert str(caught.value) == f"element 'Many': {twice}"
     assert (caught.value.parameter, caught.value.value) == ("path", "y")
 

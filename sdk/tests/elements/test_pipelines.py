@@ -339,7 +339,7 @@ def test_the_same_element_twice() -> None:
         (source, [one], [Collect(), [one]]),
         ([source, source], Collect()),
     ):
-        with pytest.raises(UnsupportedObjectError, match=r"'?\w+.* stands in the pipeline twice"):
+        with pytest.raises(UnsupportedObjectError, match=r"'?\w+.* is in the pipeline twice"):
             el.Pipeline(*items)
     # Two of a kind are two elements, and have two names.
     with el.Pipeline(source, one, add()).start(threads=0) as out:

@@ -219,7 +219,7 @@ def test_an_array_of_texts_is_not_a_frame_of_an_element() -> None:
     def words(_: Any) -> Any:
         return np.array(["text"])
 
-    with pytest.raises(NegotiationError, match="it gave 'ndarray', no frame"):
+    with pytest.raises(NegotiationError, match="it gave 'ndarray', not a frame"):
         list(el.Pipeline([sb.context("cpu").allocate_frame("GRAY8", 4, 4)], words()).start())
 
 

@@ -136,7 +136,7 @@ def same_device(other: Context) -> pyopencl.Device:
         return found[(sure or unknown)[0]]
     choices = [f"opencl:{name}" for name in unknown or found]
     reason = DeviceMismatchError(
-        f"no OpenCL device says that it is {other.device} ({other.device.pci or 'no PCI address'})"
+        f"no OpenCL device reports being {other.device} ({other.device.pci or 'no PCI address'})"
     )
     raise AmbiguousTargetError(other.node, "opencl", choices) from reason
 

@@ -123,12 +123,12 @@ def _from_yuv(source: PictureInfo, letters: str) -> int:
         raise Refused(f"OpenCV does not convert {name} to RGB")
     if source.color_range != "limited" or source.color_matrix not in _BT601:
         raise Refused(
-            f"OpenCV computes YUV of limited range and of BT.601 ({' or '.join(_BT601)}) alone, "
+            f"OpenCV computes only YUV of limited range and of BT.601 ({' or '.join(_BT601)}), "
             f"not of {source.color_range} range and {source.color_matrix}; the converter "
             "of samebytes-ffmpeg takes those of each frame"
         )
     if image.width % 2 or (image.height % 2 and name not in _PACKED):
-        raise Refused(f"OpenCV converts {name} of even width and height alone, not {image}")
+        raise Refused(f"OpenCV converts {name} only of even width and height, not {image}")
     kind = {"I420": "NV12", "YV12": "NV21"}.get(name, name)
     return _named(f"COLOR_YUV2{letters}_{kind}", name, letters)
 

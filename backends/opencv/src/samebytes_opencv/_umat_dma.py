@@ -94,8 +94,8 @@ def _imported(fd: int, offset: int, info: TensorInfo, keep: Storage) -> _Importe
     column, odd = divmod(rest, pixel)
     if odd or (column + columns) * pixel > step:
         raise LayoutError(
-            f"it begins at byte {offset}: with rows of {step} bytes, the image would not be a "
-            "part of one that begins with the memory, as OpenCV needs it"
+            f"it begins at byte {offset} and has rows of {step} bytes: OpenCV takes only images "
+            "that are part of one which begins where the memory begins"
         )
     whole = ocl.createUMatFromDmaBuf(fd, memory_size(fd), step, row + rows, column + columns, kind)
     with deferred():  # as CpuToUMat

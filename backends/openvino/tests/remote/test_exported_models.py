@@ -63,7 +63,7 @@ def test_bytes_of_something_else(npu: Any, cut: int) -> None:
 def test_a_context_of_the_users_is_refused(npu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """OpenVINO's call takes a name, and the model would be on the plugin's own context."""
     monkeypatch.setattr(type(npu), "shared", False)
-    with pytest.raises(UnsupportedObjectError, match="takes the name of a device alone"):
+    with pytest.raises(UnsupportedObjectError, match="takes only the name of a device"):
         import_model(b"", npu)
 
 

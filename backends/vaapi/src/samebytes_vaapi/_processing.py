@@ -51,7 +51,7 @@ class SurfaceConversion(Conversion):
             if picture.color_matrix not in _STANDARDS:
                 raise Refused(f"VA-API does not compute the matrix {picture.color_matrix!r}")
         if self.by_fields:
-            raise Refused("the fields of interlaced pictures are not converted apart by VA-API")
+            raise Refused("VA-API does not convert the fields of interlaced pictures separately")
         if method not in _FILTERS:
             raise Refused(f"VA-API scales by {' and '.join(_FILTERS)}, not by {method}")
 
@@ -89,7 +89,9 @@ class SurfaceConversion(Conversion):
             processor = before.context.processor()
             processor.run(before.native_display, after.id, wanted)
         except VAError as error:
-            raise Refused(f"the driver does not convert {self.source} so: {error}") from error
+            raise Refused(
+                f"the driver does not make this conversion of {self.source}: {error}"
+            ) from error
 
 
 def _whole(picture: PictureInfo) -> VARectangle:

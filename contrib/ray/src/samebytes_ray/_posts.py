@@ -182,8 +182,8 @@ class Post:
             if origin is None:
                 raise ElementError(
                     self.stage.last,
-                    "at the end of the stream it gave a frame that comes from none that it "
-                    "was given",
+                    "at the end of the stream it gave a frame that it made from none of "
+                    "the frames that it received",
                 )
             made.append(_passed_on(origin, call, given))
         # It keeps their order: what is older was dropped, and so is what it has had for too long.

@@ -220,7 +220,7 @@ class Camera:
         if not 1 <= count <= _MOST:
             raise LayoutError(f"a camera has 1 to {_MOST} buffers, not {count}")
         if io != "dmabuf" and not (isinstance(buffers, int) and memory is None):
-            raise UnsupportedObjectError(f'io={io!r} takes no memory of others; io="dmabuf" does')
+            raise UnsupportedObjectError(f'io={io!r} cannot fill your own memory; io="dmabuf" can')
         layout = self._layout()
         with ExitStack() as undo:
             undo.callback(_let_go, device, MEMORY[io])
@@ -306,7 +306,7 @@ class Camera:
             raise ClosedError(f"the camera at {self.path} was closed")
         if not self._device.is_of_this_process:
             raise ClosedError(
-                f"the camera at {self.path} is that of the process that forked this one: make "
+                f"the camera at {self.path} belongs to the process that forked this one: make "
                 "another Camera here"
             )
         return self._device

@@ -160,7 +160,7 @@ def _nothing_converts(
     if by is None:
         lines = [*refusals, *[f"\n  - {missing}" for missing in _absent()]]
         return UnsupportedObjectError(
-            f"nothing that is installed converts {source} to {target}:{''.join(lines)}"
+            f"no installed plugin converts {source} to {target}:{''.join(lines)}"
         )
     others = sorted({plugin for plugin, _ in tables().converters} - {by})
     tried = "; ".join(_absent())
@@ -197,7 +197,7 @@ def _converters(by: str | None) -> Iterator[tuple[str, ConverterSpec]]:
     known = tables().converters
     if not known:
         missing = "; ".join(_absent())
-        raise UnsupportedObjectError(f"nothing that is installed converts pictures: {missing}")
+        raise UnsupportedObjectError(f"no installed plugin converts pictures: {missing}")
     if by is not None and by not in {plugin for plugin, _ in known}:
         missing = "; ".join(_absent(by))
         raise UnknownNameError(

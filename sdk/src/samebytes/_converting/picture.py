@@ -110,7 +110,7 @@ def wanted(
     if model == "rgb":
         for what, name in (("color_range", color_range), ("color_matrix", color_matrix)):
             if name is not None:
-                raise LayoutError(f"{what}= says how YUV is made, and {image.format} is RGB")
+                raise LayoutError(f"{what}= is about YUV, and {image.format} is RGB")
         return PictureInfo(image, *colors_of(image.format, {}), None, interlaced)
     same = before.format.color_model == model
     usual = colors_of(image.format, {})

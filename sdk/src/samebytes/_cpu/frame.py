@@ -46,7 +46,7 @@ def frame_of_arrays(
         if len(parts) != len(layouts):
             raise LayoutError(
                 f"{audio} has {counted(len(layouts), 'plane')}, "
-                f"and {counted(len(parts), 'array')} came"
+                f"but got {counted(len(parts), 'array')}"
             )
         return _frame_of_parts(parts, FrameMeta(audio), layouts)
     assert format_ is not None  # the caller gives one of the two
@@ -58,7 +58,7 @@ def frame_of_arrays(
             raise LayoutError(
                 f"{image} has {counted(len(image.planes), 'plane')} "
                 f"({', '.join(image.plane_names)}), "
-                f"and {counted(len(parts), 'array')} came"
+                f"but got {counted(len(parts), 'array')}"
             )
         info = _size_of(parts, image, width, height)
     return _frame_of_parts(parts, FrameMeta(info), info.plane_layouts())

@@ -39,9 +39,9 @@ def load(path: str, plugin: str) -> Any:
         if half is not None:
             raise ImportInProgressError(
                 plugin,
-                f"this thread is still importing {half}, so {path} is not there yet: a "
-                "finalizer that comes meanwhile can use what was used once before, or ask again "
-                "later",
+                f"this thread is still importing {half}, so {path} is not available yet: a "
+                "finalizer that runs meanwhile can use only names that were used before, or must "
+                "ask again later",
             ) from error
         record = tables().plugins.get(plugin)
         packages = record.plugin.packages if record and record.plugin else {}

@@ -170,7 +170,7 @@ class Graph:
         element = element_of(item, first=first)
         if id(element) in self._placed:
             raise UnsupportedObjectError(
-                f"the element {element!r} stands in the pipeline twice: make another one"
+                f"the element {element!r} is in the pipeline twice: make another one"
             )
         if not first and isinstance(element, Source):
             raise UnsupportedObjectError(

@@ -174,7 +174,7 @@ def by_name(
         if name in found:
             raise ParameterError(
                 element, name, value, known[name].expected,
-                says=f"parameter {name!r} was given twice: in its place and by its name",
+                says=f"parameter {name!r} was passed twice: by position and by name",
             )  # fmt: skip
         if name not in known:
             near = nearest(name, known)

@@ -94,7 +94,7 @@ class Running(Uncopyable):
         """Raise ElementError in a forked child, which has neither the threads nor the decoders'."""
         raise ElementError(
             self._run.graph.sources[0].name,
-            "it runs in the process that started it, not in this fork() of that: start a "
+            "it runs in the process that started it, not in this fork() of it: start a "
             "pipeline here, with elements of its own",
         )
 
@@ -218,7 +218,7 @@ class Running(Uncopyable):
         if left and not failed:
             names = [step.name for step in self._run.graph if step.element in left]
             raise ElementError(
-                names[0], "it does not return, so its thread is left: let interrupt() end the call"
+                names[0], "it does not return, so its thread runs on: let interrupt() end the call"
             )
 
     def _close_all(self, workers: Threads | None, *, failed: bool) -> frozenset[Element]:

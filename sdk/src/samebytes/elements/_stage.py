@@ -291,7 +291,7 @@ class Stage:
                     remedy = "let more wait (hold=), or allow a copy (copy=True)"
                 raise ElementError(
                     self.name,
-                    "a frame cannot be written to: its decoder, or who else made it, still reads "
+                    "a frame cannot be written to: its decoder, or whatever made it, still reads "
                     f"it {when}; {remedy}",
                     stream=stream,
                     pts=frame.meta.pts,
@@ -430,7 +430,7 @@ def wrapped(given: Any, name: str) -> Frame:
         return wrapped_frame(given)
     except (LayoutError, UnsupportedObjectError) as error:
         raise NegotiationError(
-            name, f"it gave {type(given).__name__!r}, no frame: {error}"
+            name, f"it gave {type(given).__name__!r}, not a frame: {error}"
         ) from None
 
 

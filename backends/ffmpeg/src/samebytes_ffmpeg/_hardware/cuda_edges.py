@@ -104,7 +104,7 @@ def _place(plane: Tensor) -> tuple[int, int, int]:
     info = plane.info
     strides = info.strides
     if strides is None or info.extent[0] < 0:
-        raise LayoutError("FFmpeg's CUDA frames lie in rows, the first one first")
+        raise LayoutError("FFmpeg's CUDA frames are in rows, and not stored bottom up")
     row = TensorInfo(info.dtype, info.shape[1:])
     if strides[1:] != row.strides:
         raise LayoutError(f"the rows of {info} have gaps, which FFmpeg's frames cannot have")

@@ -69,7 +69,7 @@ def planes_of(found: Described) -> tuple[DRMPlane, ...]:
 def _check_count(what: str, count: int) -> None:
     if not 1 <= count <= AV_DRM_MAX_PLANES:
         raise LayoutError(
-            f"a DRM frame has 1 to {AV_DRM_MAX_PLANES} {what}, and this one says {count}"
+            f"a DRM frame has 1 to {AV_DRM_MAX_PLANES} {what}, but this one claims {count}"
         )
 
 

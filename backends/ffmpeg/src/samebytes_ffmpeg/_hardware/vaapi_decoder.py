@@ -204,7 +204,7 @@ class VAAPIDecoder:
     def _all_held(self) -> PoolTimeoutError:
         return PoolTimeoutError(
             "VA-API decoder",
-            f"{self.held} of its frames are held, of {self._most} that can be, and none was "
+            f"{self.held} of its frames are held, of at most {self._most}, and none was "
             f"dropped in {self._timeout:g} s: drop frames, copy them, or allow more by "
             "extra_hw_frames",
         )
@@ -229,7 +229,7 @@ class VAAPIDecoder:
         if kind != VAAPIDevice.pixel_format:
             raise UnsupportedObjectError(
                 f"{self.device} does not decode this {self._name} by VA-API: FFmpeg went on with "
-                f"frames of {kind} in memory, as where the driver lacks its profile or size"
+                f"frames of {kind} in memory, as it does if the driver lacks its profile or size"
             )
         token: OwnedPointer = library.lender.new_token(None)
         self._refused = 0

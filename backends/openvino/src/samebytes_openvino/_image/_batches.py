@@ -170,8 +170,8 @@ def _check_split(port: Any, name: str, count: int) -> None:
     fits = shape.rank.is_static and len(shape) and shape[0].is_static
     if not fits or shape[0].get_length() != count:
         raise LayoutError(
-            f"output {name!r} of a batch of {count} is {shape}, which has not one part for each "
-            "frame: leave batch= out, and use requests= for inferences side by side"
+            f"output {name!r} of a batch of {count} is {shape}, which does not have one part for "
+            "each frame: leave batch= out, and use requests= for inferences side by side"
         )
 
 

@@ -331,7 +331,7 @@ def import_model(
         if not getattr(context, "shared", True):
             raise UnsupportedObjectError(
                 f"{context!r} is not the plugin's own context of its device, and OpenVINO's "
-                "Core.import_model takes the name of a device alone: compile_model() takes this one"
+                "Core.import_model takes only the name of a device: compile_model() takes this one"
             )
         core = context.core if core is None else core
         device = context.device_name

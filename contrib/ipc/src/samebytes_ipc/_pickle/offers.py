@@ -241,7 +241,7 @@ def opened(address: bytes, key: bytes) -> DMATensor | Frame:
                 raise  # the message came whole, and is invalid
             raise OfferError(
                 "this pickle of a tensor or frame was loaded before, or too late, or the process "
-                "that made it has ended: one pickle is for one receiver, which is to load it "
+                "that made it has ended: one pickle is for one receiver, which must load it "
                 f"within {offers.seconds:g} s while the sender lives; samebytes.copied(frame) has "
                 "no such limits"
             ) from error

@@ -97,7 +97,7 @@ class Calls:
             BusyError: it has interrupted one.
         """
         if self.busy:
-            raise BusyError("this ring is being used by what this call has interrupted")
+            raise BusyError("this ring is being used by the call that this one interrupted")
 
     def until(
         self, found: Callable[[], T | None], seconds: float, error: Callable[[], Exception]

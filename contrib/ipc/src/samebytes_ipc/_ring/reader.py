@@ -239,7 +239,7 @@ class RingReader(Storage.Uncopied):
         """Return as `_next` does; if nothing has come, prepare the next frames."""
         with self._lock:
             if self._reading:
-                raise BusyError("this ring is being read by what this call has interrupted")
+                raise BusyError("this ring is being read by the call that this one interrupted")
             self._reading = True
             try:
                 found = self._next(connection)
@@ -335,7 +335,7 @@ class RingReader(Storage.Uncopied):
         if closed:
             return None
         raise EndOfStreamError(
-            "the writer of the ring ended without closing it, or before this reader took all of it"
+            "the writer of the ring ended without closing it, or before this reader read everything"
         )
 
     def _give_up(self, connection: Connection) -> None:
@@ -431,7 +431,7 @@ class RingReader(Storage.Uncopied):
                     raise
                 raise RingTimeoutError(
                     f"the writer of the ring {address} ended a connection without an answer, and "
-                    "let this reader join by no other: use one release of samebytes-ipc on both "
+                    "accepted no other from this reader: use one release of samebytes-ipc on both "
                     "ends"
                 ) from None
             return

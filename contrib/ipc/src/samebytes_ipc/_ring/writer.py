@@ -237,7 +237,7 @@ class RingWriter(Storage.Uncopied):
             node = item.context.node
             raise CopyRequiredError(
                 node, "ring", f"{node} -> ring",
-                ["what acquire() gives, and memory of dma, is sent without a copy"],
+                ["memory from acquire(), and memory of dma, is sent without a copy"],
             )  # fmt: skip
         slot_layout = SlotLayout.like(item)
         made = self._pool.acquire(slot_layout, self._seconds(timeout))

@@ -71,7 +71,7 @@ def describe_entries(
 
 def _values_of(item: Tensor, field: str, copy: bool) -> dict[str, Any]:
     if item.dtype.numpy is None:
-        raise MessageError(field, f"holds a tensor of {item.dtype}, which only numpy's types can")
+        raise MessageError(field, f"holds a tensor of {item.dtype}, which is not a numpy type")
     if not copy:
         raise CopyRequiredError(
             item.context.node,

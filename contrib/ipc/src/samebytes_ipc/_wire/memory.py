@@ -104,8 +104,8 @@ def _check_untrusted(fd: Fd) -> None:
         )
     what = shown(link) if link else "of unknown kind"
     raise LayoutError(
-        f"is {what}, neither a DMA-BUF nor a memfd that is sealed against shrinking; files are "
-        "taken by receive(sock, trusted=True)"
+        f"is {what}, neither a DMA-BUF nor a memfd that is sealed against shrinking: to take "
+        "files, call receive(sock, trusted=True)"
     )
 
 

@@ -192,7 +192,7 @@ def _limited(value: Any, name: str, depth: int, *, sent: bool) -> Any:
     raise MessageError(
         name,
         f"is a {kind.__module__}.{kind.__qualname__}, and messages carry None, bool, int, float, "
-        "Fraction, str, bytes, list, tuple and dict: pass tolist() of what is numpy's, and tensors "
+        "Fraction, str, bytes, list, tuple and dict: pass tolist() of numpy's values, and tensors "
         "as InferenceResult entries",
     )
 
