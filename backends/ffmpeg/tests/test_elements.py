@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import gc
 import inspect
+import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from fractions import Fraction
@@ -21,6 +23,7 @@ import samebytes.elements as el
 from samebytes import metadata
 from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes_ffmpeg import FFmpegSink, FFmpegSource
+from samebytes_ffmpeg._elements._output import Output
 
 
 @el.inplace(takes=el.Image("NV12|I420", memory="cpu", access="rw"))
@@ -382,6 +385,38 @@ def test_a_failed_run_treats_all_files_alike(on_failure: Any, tmp_path: Path) ->
     with pytest.raises(ElementError, match="enough"):
         el.Pipeline([numbers(), numbers()], fail, made).run(threads=0)
     assert len(list(tmp_path.glob("*.mkv"))) == (2 if on_failure == "keep" else 0)
+
+
+@pytest.mark.parametrize("on_failure", ["keep", "remove"])
+def test_a_file_that_cannot_be_finished_is_one_of_a_failed_run(
+    on_failure: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a small file, all is written at the end: a disk that is full is noticed only then."""
+    close = Output.close
+
+    def full(output: Output) -> None:
+        close(output)
+        if len(closed) == 0:
+            closed.append(output)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    closed: list[Output] = []
+    monkeypatch.setattr(Output, "close", full)
+    made = FFmpegSink(tmp_path / "{stream}.mkv", codec="ffv1", on_failure=on_failure)
+    with pytest.raises(ElementError, match="cannot finish what it writes: No space left"):
+        el.Pipeline([numbers(), numbers()], made).run(threads=0)
+    assert len(list(tmp_path.glob("*.mkv"))) == (2 if on_failure == "keep" else 0)
+
+
+@pytest.mark.parametrize("on_failure", ["keep", "remove"])
+def test_a_file_whose_header_is_refused_is_closed(on_failure: Any, tmp_path: Path) -> None:
+    made, options = tmp_path / "made.mp4", {"movflags": "none-of-that-name"}
+    sink = FFmpegSink(made, codec="mpeg4", container_options=options, on_failure=on_failure)
+    with pytest.raises(ElementError, match="an option of container_options= is wrong"):
+        el.Pipeline(numbers(), sink).run()
+    assert made.exists() == (on_failure == "keep")
+    left = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    assert not [path for path in left if path.name.startswith(made.name)]
 
 
 def test_a_folder_that_is_missing_is_named_with_the_first_frame(tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_an_interrupt_that_comes_before_the_wait_ends_it(tmp_path: Path) -> None
     with pytest.raises(Aside.GivenUpError):
         file.open()
     os.close(os.open(fifo, os.O_RDWR))  # for the thread that is still in open()
-    file.close(remove=False, failed=True, stopping=True)
+    file.close(failed=True, stopping=True)
 
 
 def test_pipes_and_files_by_the_names_that_ffmpeg_has_for_them(

@@ -54,6 +54,7 @@ class OneFile:
         self._pipe: IO[bytes] | None = None
         self._use: Use | None = None
         self._woken = 0.0
+        self._made = False
         self._opened: Output | None = None
         self.output: Output | None = None
 
@@ -81,6 +82,7 @@ class OneFile:
             self.output = self._opened = self.waiting(
                 lambda: Output(self._pipe or self._url, self._format, self._options)
             )
+            self._made = True
         except (av.FFmpegError, OSError, ValueError) as error:
             raise ValueError(f"FFmpeg cannot create it: {in_words(error)}") from without_secrets_in(
                 error
@@ -101,11 +103,10 @@ class OneFile:
         if self._aside is not None:
             self._aside.interrupt()
 
-    def close(self, *, remove: bool, failed: bool, stopping: bool) -> None:
-        """Write the trailer, and close it.
+    def close(self, *, failed: bool, stopping: bool) -> None:
+        """Write the trailer, and close it; call `leave()` afterwards.
 
         Args:
-            remove: delete the file.
             failed: there is an error already, so no other is raised.
             stopping: a connection may take no more data, so its errors are left out.
 
@@ -126,15 +127,22 @@ class OneFile:
                         with suppress(*expected):
                             self.waiting(output.close)
         finally:
-            self._use = None
-            if output is not None and remove and self._path is not None:
-                self._path.unlink(missing_ok=True)
             aside, self._aside = self._aside, None
             if aside is not None:
                 if not aside.left:
                     self._close_pipe()
                     self._opened = None
                 aside.close()
+
+    def leave(self, *, remove: bool) -> None:
+        """Leave the file to others, after close().
+
+        Args:
+            remove: delete it, if this has made it.
+        """
+        if remove and self._made and self._path is not None:
+            self._path.unlink(missing_ok=True)
+        self._use = None
 
     @contextmanager
     def _soon(self) -> Iterator[None]:

@@ -28,7 +28,7 @@ from ._containers import (
 from ._describing import as_said, describe, has_colours, properties_of
 from ._encoders import name_for, why_not_of_range
 from ._failures import ARGUMENT_ERROR, in_words
-from ._peer import Peer
+from ._peer import Peer, close_unbegun
 from ._times import WHOLE_FRAMES, Times
 
 __all__ = ["Output", "scheduled_as_before"]
@@ -197,8 +197,8 @@ class Output:
         if container is None:
             return
         peer = self.peer
-        if peer is not None and not self._headed:
-            peer.close()
+        if isinstance(self._url, str) and not self._headed:
+            close_unbegun(container)
         try:
             container.close()
         finally:
@@ -229,7 +229,7 @@ class Output:
                 said = advice(self._container, self._url, self._codec, self._format)
                 wrong = "an option of container_options= is wrong, or " if self._options else ""
                 raise ValueError(f"{in_words(error)}; perhaps {wrong}{said}") from error
-            self._headed = True  # from here on PyAV ends the connection when it is closed
+            self._headed = True  # from here on PyAV closes what it writes to
         try:
             self._container.mux(packets)
         except ARGUMENT_ERROR as error:

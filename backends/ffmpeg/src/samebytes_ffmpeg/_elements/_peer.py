@@ -22,7 +22,7 @@ from samebytes.errors import MissingDependencyError
 from .._avutil import PYAV
 from .._pyav import format_context_address
 
-__all__ = ["Peer"]
+__all__ = ["Peer", "close_unbegun"]
 
 _AVFMT_NOFILE = 1
 """libavformat/avformat.h: the muxer makes its connections itself."""
@@ -113,16 +113,6 @@ class Peer:
         if calls is not None and self in _open and self._context.pb:
             calls.flush(self._context.pb)
 
-    def close(self) -> None:
-        """End the connection of a container that has not begun to write; PyAV ends others itself.
-
-        Call it before the container's close(), in which PyAV 19 frees the AVFormatContext.
-        """
-        calls = _calls()
-        if calls is not None and self in _open:
-            calls.closep(ctypes.addressof(self._context) + _AVFormatContext.pb.offset)
-            _open.discard(self)
-
     def forget(self) -> None:
         """Drop what FFmpeg reads in waits, after the container's close()."""
         _open.discard(self)
@@ -130,6 +120,17 @@ class Peer:
     @property
     def _context(self) -> _AVFormatContext:
         return _AVFormatContext.from_address(format_context_address(self._container))
+
+
+def close_unbegun(container: Any) -> None:
+    """Close the file or connection of a container that has not begun to write.
+
+    PyAV closes only others, so it would leave a file open whose header could not be written. Call
+    this before the container's close(), in which PyAV 19 frees the AVFormatContext.
+    """
+    calls = _calls()
+    if calls is not None and Peer.needed(container):
+        calls.closep(format_context_address(container) + _AVFormatContext.pb.offset)
 
 
 class _Calls:

@@ -150,16 +150,21 @@ class FFmpegSink(Sink):
     def close(self) -> None:
         """Write the trailers, and close the files."""
         super().close()
-        remove = bool(self.run_failed and self.on_failure == "remove")
         files, self._files = self._files, {}
         self._rates.clear()
-        with ExitStack() as closing:  # all of them, whatever one raises
-            for file in files.values():
-                closing.callback(self._finish, file, remove)
-
-    def _finish(self, file: OneFile, remove: bool) -> None:
+        whole = False
         try:
-            file.close(remove=remove, failed=self.run_failed, stopping=self._stopping)
+            with ExitStack() as closing:  # all of them, whatever one raises
+                for file in files.values():
+                    closing.callback(self._finish, file)
+            whole = not self.run_failed
+        finally:
+            for file in files.values():
+                file.leave(remove=not whole and self.on_failure == "remove")
+
+    def _finish(self, file: OneFile) -> None:
+        try:
+            file.close(failed=self.run_failed, stopping=self._stopping)
         except (av.FFmpegError, OSError, ValueError) as error:
             raise self._unfinished(error) from without_secrets_in(error)
 
