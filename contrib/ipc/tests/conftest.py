@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gc
 import os
@@ -10,6 +11,7 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -124,6 +126,24 @@ class Answering:
 
         self._patch.setattr(Offers, "_accept", counted)
         return noted
+
+    @contextmanager
+    def unable_to_make(self, what: str) -> Iterator[None]:
+        """A block in which it gets no "eventfd", "socket" or "thread" from the system."""
+
+        def refused(*_: object) -> None:
+            if what == "thread":
+                raise RuntimeError("can't start new thread")
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+        module, name = {
+            "eventfd": (pickling, "eventfd"),
+            "socket": (pickling, "_listening"),
+            "thread": (threading.Thread, "start"),
+        }[what]
+        with self._patch.context() as patch:
+            patch.setattr(module, name, refused)
+            yield
 
     @contextmanager
     def among(self, own: int, user_of: Callable[[socket.socket], int]) -> Iterator[None]:

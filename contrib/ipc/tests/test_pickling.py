@@ -425,3 +425,14 @@ def test_a_frame_of_a_ring() -> None:
             assert not twin.native.flags.writeable
     assert samebytes.stats().by_edge["dma -> pickle"].nbytes == 4
     samebytes.reset_stats()
+
+
+@pytest.mark.parametrize("what", ["eventfd", "socket", "thread"])
+def test_pickling_works_again_when_the_system_has_room(
+    what: str, answering: Any, offered: Callable[[], int]
+) -> None:
+    refused = pytest.raises((OSError, RuntimeError), match=r"open|start")
+    with answering.unable_to_make(what), refused:
+        ForkingPickler.dumps(picture(5))
+    assert offered() == 0
+    assert value_of(pickle.loads(bytes(ForkingPickler.dumps(picture(6))))) == 6

@@ -87,17 +87,23 @@ class Offers:
         item.wait()
         key = secrets.token_bytes(_KEY)
         with self._lock:
-            if self._listener is None:
-                self._listener = _listening()
-                self._wake = eventfd()
-            self._offers[key] = _Offer(body, buffers, item, time.monotonic() + self.seconds)
+            if self._listener is None or self._wake is None:
+                wake = eventfd()  # this process may have no descriptor left for one of the two
+                self._listener, self._wake = _listening(), wake
             if not self._running:
-                self._running = True
-                threading.Thread(target=self._answer, name="samebytes offers", daemon=True).start()
-            assert self._wake is not None
+                self._begin()
+            self._offers[key] = _Offer(body, buffers, item, time.monotonic() + self.seconds)
             os.eventfd_write(self._wake.fileno(), 1)
             address: bytes = self._listener.getsockname()
             return address, key
+
+    def _begin(self) -> None:
+        self._running = True
+        try:
+            threading.Thread(target=self._answer, name="samebytes offers", daemon=True).start()
+        except RuntimeError:  # the system gives this process no more threads
+            self._running = False
+            raise
 
     def wait_until_fetched(self) -> None:
         """Return when nothing is offered any more, or after a moment."""
