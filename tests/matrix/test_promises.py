@@ -9,7 +9,7 @@ import pytest
 
 import samebytes
 from samebytes import Access
-from samebytes.errors import RouteError
+from samebytes.errors import CopyRequiredError, RouteError, SamebytesError
 
 from .sources import IMAGES, SOURCES, TARGETS, TENSORS
 
@@ -75,6 +75,26 @@ def test_a_route_between_names(
             assert plain["copies"] is False
     if not tried:
         pytest.skip(f"{node} has no {level}s here")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool", "float16", "complex64", "bfloat16"])
+@pytest.mark.parametrize("node", TARGETS)
+def test_a_copy_that_is_asked_for_helps(node: str, dtype: str) -> None:
+    context = samebytes.context(node)
+    for shape in ((64, 64), (1, 64, 64, 4), (4096,), (1,) * 9):
+        try:
+            tensor = context.allocate(shape, dtype)
+        except SamebytesError:
+            continue
+        for target in TARGETS:
+            if (node, target) == ("opencv_umat", "level_zero"):
+                continue  # where UMat.get() puts the copy, whole pages are luck
+            try:
+                tensor.map(target)
+            except CopyRequiredError:
+                tensor.map(target, copy=True)
+            except SamebytesError:
+                pass
 
 
 def test_what_the_first_findings_were() -> None:

@@ -120,7 +120,7 @@ def test_the_memory_outlives_the_umat() -> None:
     np.testing.assert_array_equal(tensor.map("cpu", copy=True), image())
 
 
-@pytest.mark.parametrize("shape", [(4,), (2, 3, 4, 5), (0, 4)])
+@pytest.mark.parametrize("shape", [(4,), (2, 3, 4, 5), (0, 4), (2, 2, 600)])
 def test_shapes_that_no_umat_has(shape: tuple[int, ...]) -> None:
     with pytest.raises(LayoutError):
         sb.context("opencv_umat").allocate(shape)

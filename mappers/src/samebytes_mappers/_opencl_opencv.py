@@ -8,12 +8,13 @@ copied into its buffer without going through the CPU.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import pyopencl as cl
 
-from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
+import samebytes
+from samebytes import Access, DType, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.errors import LayoutError, RouteError
 from samebytes.plugins import Refused, ordering_queue
 from samebytes_gpu_opencl import OpenCLContext
@@ -43,7 +44,8 @@ class OpenCLToUMat(MemoryMapper):
             return "only buffers are copied on the device; map USM to cpu first"
         if not item.info.is_contiguous:
             return f"strides {item.info.strides} leave gaps: a UMat is dense"
-        return None
+        rows_and_columns = (min(n, 1) for n in item.shape[:2])
+        return _why_no_umat((*rows_and_columns, *item.shape[2:]), item.dtype)
 
     def connect(
         self, item: Tensor, access: Access
@@ -51,13 +53,10 @@ class OpenCLToUMat(MemoryMapper):
         """The new UMat.
 
         Raises:
-            Refused: a shape or elements that no UMat has.
+            Refused: OpenCV's memory cannot be reached from the context.
         """
         info, context = item.info, cast(OpenCLContext, item.context)
-        try:
-            made = self.target.allocate(info.shape, info.dtype)
-        except LayoutError as error:
-            raise Refused(str(error)) from error
+        made = self.target.allocate(info.shape, info.dtype)
         queue = ordering_queue()
         try:
             # Without queue= this waits for what is pending in OpenCV.
@@ -73,6 +72,16 @@ class OpenCLToUMat(MemoryMapper):
         else:  # OpenCV waits for its own queue, and does not know this one
             storage.wait = partial(_wait, event, storage.wait)
         return native, info, storage
+
+
+@lru_cache(maxsize=256)
+def _why_no_umat(shape: tuple[int, ...], element: DType) -> str | None:
+    """None if OpenCV has UMats of one such pixel, else the reason why not."""
+    try:
+        samebytes.context("opencv_umat").allocate(shape, element)
+    except LayoutError as error:
+        return str(error)
+    return None
 
 
 def _wait(event: cl.Event, others: Callable[[], object] | None) -> None:

@@ -12,8 +12,10 @@ from samebytes.errors import CopyRequiredError, NoRouteError
 from samebytes.plugins import MapperSpec
 
 from .made_up import (
+    ALPHA,
     BETA,
     Alias,
+    AlphaTensor,
     Beta,
     Copy,
     OnlyEven,
@@ -65,6 +67,18 @@ def test_no_copy_is_asked_for_that_the_way_to_it_refuses(monkeypatch: pytest.Mon
         sb.tensor(np.zeros((4, 2))).map("beta")
     with pytest.raises(NoRouteError):
         sb.tensor(np.zeros((3, 2))).map("beta")
+
+
+def test_no_copy_is_asked_for_that_is_refused_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(
+        monkeypatch,
+        edge("alpha", "cpu", Copy, transfer=Transfer.COPY),
+        edge("cpu", "beta", OnlyEven),
+    )
+    with pytest.raises(CopyRequiredError):
+        AlphaTensor.borrowed(np.zeros((4, 2)), ALPHA).map("beta")
+    with pytest.raises(NoRouteError, match="the number of rows is odd"):
+        AlphaTensor.borrowed(np.zeros((3, 2)), ALPHA).map("beta")
 
 
 def test_what_a_context_rules_out_needs_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from samebytes import DType, TensorInfo, dtype
 from samebytes.errors import LayoutError
 from samebytes.plugins import deferred
 
+from ._layout import MAX_CHANNELS
 from ._umat_abi import POINTER_AT, UMatHeader4, UMatHeader5
 
 __all__ = ["mat_type", "umat_layout"]
@@ -44,8 +45,12 @@ def mat_type(element: DType, channels: int) -> int:
     """OpenCV's number for pixels with that number of channels.
 
     Raises:
-        LayoutError: OpenCV has no such elements.
+        LayoutError: OpenCV has no such elements, or not so many channels.
     """
+    if channels > MAX_CHANNELS:
+        raise LayoutError(
+            f"OpenCV {cv2.__version__} has UMats of at most {MAX_CHANNELS} channels, not {channels}"
+        )
     code = _CODES.get(element.name)
     if code is None:
         raise LayoutError(

@@ -12,7 +12,7 @@ from samebytes import Access, MemoryMapper, Storage, Tensor, TensorInfo
 from samebytes.plugins import Refused, deferred, ordering_queue
 
 from ._layout import why_not
-from ._umat_layout import mat_type, umat_layout
+from ._umat_layout import umat_layout
 from ._umat_tensor import UMatStorage, in_our_words, umat_of
 
 __all__ = ["CpuToUMat", "OpenCLToUMat", "UMatToCpu"]
@@ -54,42 +54,31 @@ class CpuToUMat(MemoryMapper):
 
     __slots__ = ()
 
+    def accepts(self, item: Tensor) -> str | None:
+        """None if a UMat can have that shape and those elements."""
+        return why_no_umat(item.info)
+
     def connect(self, item: Tensor, access: Access) -> Connected:
         """A new UMat with the array's values.
 
         Raises:
-            Refused: no UMat can have that shape or those elements.
             NativeError: a call of OpenCL fails.
         """
-        array, known = item.native, item.known_info
-        info = _uploaded(known) if known else _of_array(array.dtype, array.shape, array.strides)
+        info = item.info
         # A signal handler that raises in there ends the process: OpenCV 5.0.0.
         with deferred():
-            native = in_our_words("cv2.UMat", cv2.UMat, array)
+            native = in_our_words("cv2.UMat", cv2.UMat, item.native)
         # OpenCV's blocking writes are those of the driver, which may return early.
         cv2.ocl.finish()
-        return native, info, UMatStorage(native)
+        return native, TensorInfo(info.dtype, info.shape), UMatStorage(native)
 
 
 @lru_cache(maxsize=256)
-def _of_array(dtype: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> TensorInfo:
-    """`_uploaded` for the layout of an array, worked out once for each."""
-    return _uploaded(TensorInfo(dtype, shape, strides))
-
-
-def _uploaded(info: TensorInfo) -> TensorInfo:
-    """The layout of a new UMat with the values of an array.
-
-    Raises:
-        Refused: no UMat can have that shape or those elements.
-    """
-    reason = why_not(info)
-    if reason is not None:
-        raise Refused(reason)
-    if info.ndim not in (2, 3):
-        raise Refused(f"a UMat has rows, columns and optional channels, not shape {info.shape}")
-    mat_type(info.dtype, 1)
-    return TensorInfo(info.dtype, info.shape)
+def why_no_umat(info: TensorInfo) -> str | None:
+    """None if an array of that layout can be uploaded, else the reason why not."""
+    if (reason := why_not(info)) is None and info.ndim not in (2, 3):
+        return f"a UMat has rows, columns and optional channels, not shape {info.shape}"
+    return reason
 
 
 class UMatToCpu(MemoryMapper):

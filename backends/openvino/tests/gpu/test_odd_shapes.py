@@ -52,10 +52,9 @@ def test_more_axes_than_the_plugin_knows(context: ClContext, make: str) -> None:
     with pytest.raises(LayoutError, match="a tensor of 9 axes"):
         getattr(context, make)("uint8", more)
     host = samebytes.context("cpu").allocate(more)
-    with pytest.raises((CopyRequiredError, NoRouteError), match="8 axes at most, not 9"):
-        host.map(context)
-    with pytest.raises(LayoutError, match="a tensor of 9 axes"):
-        host.map(context, copy=True)
+    for copy in (False, True):
+        with pytest.raises(NoRouteError, match="8 axes at most, not 9"):
+            host.map(context, copy=copy)
 
 
 @pytest.mark.parametrize("memory_type", ["cpu", "opencl"])

@@ -48,16 +48,21 @@ class DeviceUSMToCpu(MemoryMapper):
 
     __slots__ = ()
 
+    def accepts(self, item: SYCLTensor) -> str | None:
+        """None for device USM whose strides are not negative."""
+        native = usm_of(item)
+        if native.host_visible:
+            return f"{native.kind} USM is read in place, not copied"
+        if native.info.extent[0]:
+            return f"strides {native.info.strides} are negative"
+        return None
+
     def connect(
         self, item: SYCLTensor, access: Access
     ) -> tuple[Any, TensorInfo | None, Storage | None]:
         """New pages with the tensor's bytes, gaps included."""
         native = usm_of(item)
-        if native.host_visible:
-            raise Refused(f"{native.kind} USM is read in place, not copied")
-        info, (low, high) = native.info, native.info.extent
-        if low:
-            raise Refused(f"strides {info.strides} are negative")
+        info, high = native.info, native.info.extent[1]
         item.wait()
         pages = samebytes.context("cpu").allocate((high,), zeroed=False)
         if high:

@@ -31,6 +31,7 @@ __all__ = [
     "memory_of",
     "packed_nbytes",
     "tensor_over",
+    "why_no_element",
 ]
 
 
@@ -76,6 +77,13 @@ _GROUPS = {dtype("uint3"): (8, 3), dtype("uint6"): (4, 3)}
 def element_type(ours: DType) -> Any:
     """The openvino.Type of a dtype, or None where OpenVINO has none."""
     return _TO.get(ours)
+
+
+def why_no_element(ours: DType) -> str | None:
+    """None if OpenVINO has elements of a dtype, else the reason why not."""
+    if ours in _TO:
+        return None
+    return f"OpenVINO has no element type for {ours}: it has {', '.join(map(str, _TO))}"
 
 
 def from_element_type(theirs: Any) -> DType:
@@ -170,7 +178,7 @@ def layout_of(
     element = dtype(array_dtype) if carried is None else carried
     theirs = element_type(element)
     if theirs is None:
-        raise Refused(f"OpenVINO has no element type for {element}")
+        raise Refused(why_no_element(element) or "")
     if image:
         extra = (1,) if len(shape) == 2 else ()
         shape, strides = (1, *shape, *extra), (0, *strides, *extra)
@@ -239,7 +247,7 @@ def carried_tensor(array: Array, element: DType, shape: Ints, readonly: bool) ->
         )
     theirs = element_type(element)
     if theirs is None:
-        raise Refused(f"OpenVINO has no element type for {element}")
+        raise Refused(why_no_element(element) or "")
     return tensor_class(readonly)(array, openvino.Shape(shape), theirs)
 
 

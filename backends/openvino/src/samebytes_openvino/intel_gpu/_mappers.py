@@ -25,6 +25,7 @@ from ._sharing import (
     over_host_memory,
     over_opencl,
     settled,
+    why_no_tensor,
 )
 from ._tensors import GpuTensor
 from ._video_contexts import VAContext
@@ -103,6 +104,10 @@ class CpuToGpuCopy(MemoryMapper):
     """cpu -> openvino:GPU: into a new cl_mem of the plugin's."""
 
     __slots__ = ()
+
+    def accepts(self, item: Tensor) -> str | None:
+        """None if the plugin has tensors of such elements and so many axes."""
+        return why_no_tensor(item.info)
 
     def connect(self, item: Tensor, access: Access) -> Connected:
         """The new remote tensor."""

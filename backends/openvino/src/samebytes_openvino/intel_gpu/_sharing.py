@@ -18,11 +18,11 @@ from samebytes.plugins import Refused, count_copy, data_address, ordering_queue
 from .._errors import ForeignMemoryError, PropertyError, RegionError, naming
 from .._host._layout import (
     carried_tensor,
-    element_type,
     layout_of,
     memory_of,
     packed_nbytes,
     tensor_over,
+    why_no_element,
 )
 from .._remote._conversions import info_of, params_of
 from . import _opencl, _properties
@@ -41,6 +41,7 @@ __all__ = [
     "over_host_memory",
     "over_opencl",
     "settled",
+    "why_no_tensor",
 ]
 
 Array = np.ndarray[Any, Any]
@@ -108,7 +109,7 @@ def _make_over_opencl(
     if image and access != "r":
         raise Refused("OpenVINO takes images as inputs only: it does not write to them")
     _check(item.info)
-    _check_element(info)
+    _check_tensor(info)
     cl_context = target.handle("cl_context")
     try:
         if not mem:
@@ -157,7 +158,7 @@ def _make_over_array(
     array: Array, info: TensorInfo, target: ClContext, access: Access, keep: Any = None
 ) -> Any:
     _check(TensorInfo.of(array))
-    _check_element(info)
+    _check_tensor(info)
     mode: Literal["READ", "READ_WRITE"] = "READ" if access == "r" else "READ_WRITE"
     try:
         whole = VirtualAddressMemory(_with_tail(array), access=mode)
@@ -190,7 +191,7 @@ def copied_from_array(array: Array, info: TensorInfo, shape: Shape, target: ClCo
         info: of the elements, in the array's shape.
         shape: the one that OpenVINO sees.
     """
-    _check_element(info)
+    _check_tensor(info)
     if not info.shape:
         info = TensorInfo(info.dtype, _ONE)
         array = array if info.dtype.packed else array.reshape(_ONE)
@@ -298,8 +299,6 @@ def _with_tail(array: Array) -> Array:
 def _check(info: TensorInfo) -> None:
     if not info.size:
         raise Refused("the tensor is empty")
-    if info.ndim > MAX_AXES:
-        raise Refused(f"the GPU plugin knows tensors of {MAX_AXES} axes at most, not {info.ndim}")
     if not is_image(info) and not info.is_contiguous:
         raise Refused(
             f"strides {info.strides} of shape {info.shape}: the GPU plugin ignores strides and "
@@ -309,9 +308,16 @@ def _check(info: TensorInfo) -> None:
         )
 
 
-def _check_element(info: TensorInfo) -> None:
-    if element_type(info.dtype) is None:
-        raise Refused(f"OpenVINO has no element type for {info.dtype}")
+def why_no_tensor(info: TensorInfo) -> str | None:
+    """None if the plugin has tensors of such elements and so many axes, else the reason."""
+    if info.ndim > MAX_AXES:
+        return f"the GPU plugin knows tensors of {MAX_AXES} axes at most, not {info.ndim}"
+    return why_no_element(info.dtype)
+
+
+def _check_tensor(info: TensorInfo) -> None:
+    if (reason := why_no_tensor(info)) is not None:
+        raise Refused(reason)
 
 
 def _check_queue(queue: Any, cl_context: int) -> None:

@@ -25,7 +25,7 @@ from samebytes.formats import is_linear_modifier
 from samebytes.plugins import Refused, data_address
 
 from .._errors import RegionError
-from .._host._layout import element_type
+from .._host._layout import element_type, why_no_element
 from .._host._pinned import PinnedTensor
 from .._host._tensor import array_of
 from ._arguments import TensorType, tensor_nbytes
@@ -46,6 +46,7 @@ __all__ = [
     "NpuToLevelZero",
 ]
 
+_EMPTY = "it is empty, which the NPU plugin refuses"
 _Connected = tuple[Any, TensorInfo | None, Storage | None]
 
 
@@ -184,6 +185,10 @@ class CpuToNpuCopy(MemoryMapper):
 
     __slots__ = ()
 
+    def accepts(self, item: Tensor) -> str | None:
+        """None if OpenVINO has such elements, and there are any."""
+        return why_no_element(item.dtype) if item.info.size else _EMPTY
+
     def connect(self, item: Tensor, access: Access) -> _Connected:
         """A new remote tensor."""
         info = item.info
@@ -275,9 +280,9 @@ def _dense(info: TensorInfo, shape: tuple[int, ...]) -> TensorInfo:
             "bind them with InferRequest.set_frame(frame, names)"
         )
     if info.size == 0:
-        raise Refused("it is empty, which the NPU plugin refuses")
-    if element_type(info.dtype) is None:
-        raise Refused(f"OpenVINO has no element type for {info.dtype}")
+        raise Refused(_EMPTY)
+    if (reason := why_no_element(info.dtype)) is not None:
+        raise Refused(reason)
     return TensorInfo(info.dtype, shape)
 
 
