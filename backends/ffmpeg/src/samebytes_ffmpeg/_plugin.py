@@ -81,7 +81,7 @@ def samebytes_contexts() -> list[ContextSpec]:
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
     """Between frames and cpu memory, from a plane to cpu memory, and those of devices."""
-    return [*_host_mappers(), *_device_mappers(), *_cuda_mappers()]
+    return [*_host_mappers(), *_surface_mappers(), *_transfer_mappers(), *_cuda_mappers()]
 
 
 def _host_mappers() -> list[MapperSpec]:
@@ -114,7 +114,7 @@ def _host_mappers() -> list[MapperSpec]:
     ]
 
 
-def _device_mappers() -> list[MapperSpec]:
+def _surface_mappers() -> list[MapperSpec]:
     return [
         MapperSpec(
             source="ffmpeg:VAAPI",
@@ -146,6 +146,11 @@ def _device_mappers() -> list[MapperSpec]:
             opaque=True,
             requires=("dma>=0.1,<1",),
         ),
+    ]
+
+
+def _transfer_mappers() -> list[MapperSpec]:
+    return [
         MapperSpec(
             source="ffmpeg",
             target="ffmpeg:VAAPI",

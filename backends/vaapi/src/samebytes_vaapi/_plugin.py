@@ -56,6 +56,10 @@ def samebytes_contexts() -> list[ContextSpec]:
 def samebytes_mappers() -> list[MapperSpec]:
     """To and from DMA-BUFs and CPU memory. Tensors have their own edges: one surface, mapped
     or exported once, serves all planes of a frame."""
+    return [*_dma_mappers(), *_cpu_mappers()]
+
+
+def _dma_mappers() -> list[MapperSpec]:
     return [
         MapperSpec(
             source="vaapi",
@@ -87,6 +91,11 @@ def samebytes_mappers() -> list[MapperSpec]:
             opaque=True,
             requires=("dma>=0.1,<1",),
         ),
+    ]
+
+
+def _cpu_mappers() -> list[MapperSpec]:
+    return [
         MapperSpec(
             source="vaapi",
             target="cpu",

@@ -78,7 +78,11 @@ def samebytes_contexts() -> list[ContextSpec]:
 
 @hookimpl
 def samebytes_mappers() -> list[MapperSpec]:
-    """Between buffers and cpu memory, descriptors, and surfaces."""
+    """Between buffers and CPU memory, DMA-BUFs, and memory of devices."""
+    return [*_cpu_mappers(), *_dma_mappers(), *_device_mappers()]
+
+
+def _cpu_mappers() -> list[MapperSpec]:
     return [
         MapperSpec(
             source="gstreamer",
@@ -112,6 +116,11 @@ def samebytes_mappers() -> list[MapperSpec]:
             summary="gst_memory_new_wrapped",
             per_plane=False,
         ),
+    ]
+
+
+def _dma_mappers() -> list[MapperSpec]:
+    return [
         MapperSpec(
             source="gstreamer",
             target="dma",
@@ -152,6 +161,11 @@ def samebytes_mappers() -> list[MapperSpec]:
             per_plane=False,
             requires=("dma>=0.1,<1",),
         ),
+    ]
+
+
+def _device_mappers() -> list[MapperSpec]:
+    return [
         MapperSpec(
             source="gstreamer:VA",
             target="vaapi",
