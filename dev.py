@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The project's one command: `python3 dev.py --help`.
 
-It needs nothing but Python 3.11 or later; every command makes what it needs in .venv first.
+It needs only Python 3.11 or later; every command first sets up what it needs in .venv.
 """
 
 import sys
 
-# Before any import of ours, so that an old Python reaches this line instead of some other error.
+# Before any import of this repository, so that an old Python reaches this line, not another error.
 if sys.version_info < (3, 11):  # noqa: UP036  (this is the line that enforces the minimum)
     sys.exit(
         f"samebytes needs Python 3.11 or later; {sys.executable} is {sys.version.split()[0]}. "

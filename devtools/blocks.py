@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The blocks of code in the Markdown files: which test runs each, or why none can.
 
-* ` ```python ` and ` ```sh ` run as printed (tests/test_readme.py). What installs something is left
-  out of ` ```sh `: tests download nothing, and are not root. devtools/installs.py reads it instead.
-* ` ```text ` is what a program prints, or a drawing. toml and json are read here.
+* ` ```python ` and ` ```sh ` run as printed (tests/test_readme.py), except lines of ` ```sh ` that
+  install something: tests download nothing, and are not root. devtools/installs.py reads those.
+* ` ```text ` is the output of a program, or a drawing. toml and json are read here.
 * A comment before a block, or `blocks` before all blocks of a page, says otherwise:
 
       <!-- not run: its decoder is hardware -->
@@ -12,7 +12,7 @@
       <!-- blocks run by: tests/authors/test_tutorial.py::test_it_passes_its_tests -->
       <!-- runs on: gpu, npu -->
 
-The last one names the devices without which a block is skipped. Before text it is for the page.
+The last one names the devices without which a block is skipped. Before text, it is for readers.
 """
 
 import ast
@@ -40,10 +40,10 @@ _PAGE_MARK = re.compile(r"^<!-- (?:blocks (not run|run by)|(runs on)): ([^>]+?) 
 # Run as printed, unless a comment says otherwise.
 RUN = ("python", "sh")
 _OPTIONS = re.compile(r'(\w+="[^"]*" ?)*')
-# Nothing that could run: output and drawings.
+# Not code that could run: output and drawings.
 _NO_CODE = ("text",)
 _READ = {"toml": tomllib.loads, "json": json.loads}
-# What a program writes into a page: `<!-- begin: NAME -->`, the text, and `<!-- end -->`.
+# A block that a program writes into a page: `<!-- begin: NAME -->`, the text, `<!-- end -->`.
 _WRITTEN = re.compile(r"(<!-- begin: (?P<name>[^>]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _INSTALLS = re.compile(r"((sudo )?(apt|apt-get) install |pip install ).*")
 
@@ -53,13 +53,13 @@ class Block(NamedTuple):
 
     Attributes:
         page: the file, below the root.
-        line: of its first fence.
-        language, words: what stands behind the fence.
-        code: what is printed.
+        line: the line of its first fence.
+        language, words: the words after the fence.
+        code: the text between the fences.
         run_by: "FILE::TEST", or "".
-        not_run: why no test runs it, or "".
+        not_run: the reason why no test runs it, or "".
         part_of: the program that has these lines, or "".
-        devices: those that it needs: "gpu", "npu", "vaapi", "cuda".
+        devices: the devices that it needs: "gpu", "npu", "vaapi", "cuda".
     """
 
     page: str
@@ -126,7 +126,7 @@ def _block(
 
 
 def docs(root: Path = ROOT) -> Result:
-    """Check that a test runs each block of code below `root`, or that it says why none does."""
+    """Check that each block of code below `root` is run by a test, or says why not."""
     wrong = complaints(root)
     for line in wrong:
         print(line)
@@ -150,7 +150,7 @@ def _of_page(page: Path, root: Path) -> Iterator[str]:
 
 
 def commands(code: str) -> list[str]:
-    """The lines of a ```sh block that do more than to install something, continued ones joined."""
+    """The lines of a ```sh block that do not only install something, continued ones joined."""
     lines = re.sub(r" *\\\n *", " ", code).splitlines()
     kept = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     return [line for line in kept if not _INSTALLS.match(line.strip())]
@@ -203,10 +203,10 @@ def _parses(code: str) -> bool:
 
 
 def filled(page: str, blocks: Mapping[str, str]) -> str:
-    """The page with these blocks in place of what it had.
+    """The page with its blocks replaced by these.
 
     Raises:
-        LookupError: one of its blocks is not given, or one that is given is not there.
+        LookupError: one of its blocks is not given, or it lacks one that is given.
     """
     there = {match["name"] for match in _WRITTEN.finditer(page)}
     if there != blocks.keys():

@@ -50,7 +50,7 @@ _LAB_HELP = """\
 Runs the tests marked `dmabuf` in a QEMU guest, whose kernel makes DMA-BUFs, with so many MiB and
 CPUs, for so many seconds at most, and QEMU's -accel, such as kvm (tcg works everywhere). Arguments
 that are not listed go to pytest."""
-# Programs of the tests, which take their own arguments: the module, its software devices, and why.
+# Programs of the tests with their own arguments: the module, its software devices, its summary.
 _PROGRAMS = {
     "bench": ("tests.bench", (), "measure, beside hand-written code, what samebytes costs"),
     "fuzz": ("tests.fuzz", suites.ALL_DEVICES, "find what random steps over all memory break"),
@@ -66,9 +66,9 @@ _PROGRAMS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status of the process."""
+    """Run one command, and return the exit status of the process."""
     began = time.monotonic()
-    # So that SIGTERM, such as a time limit's, ends what was started as Ctrl-C does.
+    # So that SIGTERM, for example of a time limit, ends started processes as Ctrl-C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     parser = _parser()
     options, rest = parser.parse_known_args(arguments)
@@ -169,10 +169,10 @@ def _test(options: argparse.Namespace, rest: list[str]) -> Sequence[Result] | in
     apart = options.part is None and options.jobs > 1 and len(chosen) > 1
     if options.part is None and not apart:
         environment.prepare_tests()
-    # Where pip offers no CPU build of it, there is nothing that a strict run could ask for.
+    # If pip offers no CPU build of it, a strict run cannot demand one.
     may_miss = ["torch"] if environment.why_left_out("torch") else []
     parts: dict[str, Callable[[], Sequence[Result]]] = {
-        # The longest first: the short ones fill what they leave.
+        # The longest first: the short ones fill the gaps.
         **_together(rest, strict=strict, may_miss=may_miss),
         "alone": lambda: suites.alone(strict=strict),
         "without": lambda: removal.without(options.without or "", strict=strict, may_miss=may_miss),
@@ -209,7 +209,7 @@ def _results(name: str, part: Callable[[], Sequence[Result]]) -> Sequence[Result
 def _together(
     rest: list[str], *, strict: bool, may_miss: Sequence[str]
 ) -> dict[str, Callable[[], Sequence[Result]]]:
-    """The jobs of the tests together: parts, or one where pytest gets arguments of the caller's."""
+    """The jobs of the tests together: parts, or a single one if the caller passes arguments."""
     parts = {f"together {name}": paths for name, paths in suites.parts_together().items()}
     if rest:
         parts = {"together": rest}
@@ -238,7 +238,7 @@ def _lab_where_it_can_be(*, strict: bool, may_miss: Sequence[str]) -> Result:
     try:
         return lab(strict=strict, may_miss=may_miss)
     except LabUnavailableError as error:
-        # What the set-up would have installed must not be missed silently.
+        # Packages that the set-up should have installed must not be missing silently.
         if strict and isinstance(error, MissingToolError):
             return Result("lab", False, str(error))
         return not_run("lab", f"{error}; so tests on DMA-BUFs ran nowhere")
@@ -297,7 +297,7 @@ def _site(options: argparse.Namespace, _: list[str]) -> list[Result] | int:
 
 
 def site_if_there(*, strict: bool) -> Result:
-    """Build the site, unless the set-up left out what it is built with, which a strict run says."""
+    """Build the site, unless the set-up left its builders out: a strict run fails then."""
     reason = environment.why_left_out("docs")
     if reason:
         return Result("site", False, reason) if strict else not_run("site", reason)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of what the code consists of, beside those of an earlier commit.
+"""Counts of the parts of the code, beside those of an earlier commit.
 
     .venv/bin/python -m devtools.counts    # a table: those of counts.json, and those of today
 
 Each count is defined by the docstring of the function that makes it. All of them look at files
 called `*.py` outside of hidden folders and of `build`; a *distribution* is a folder of at most two
-names with a pyproject.toml, its *source* is what lies under its `src`, its *tests* what lies under
-its `tests`. Lines are physical lines, blank ones and comments included, so they compare only where
-the formatter and its line length are the same.
+names with a pyproject.toml, its *source* are the files in its `src`, its *tests* those in its
+`tests`. Lines are physical lines, blank ones and comments included, so they are comparable only
+with the same formatter and line length.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dev.py edges`: the page that says which mapping copies, from what the plugins declare."""
+"""`dev.py edges`: the page on which mappings copy, made from the declarations of the plugins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def page(edges: Iterable[MapperSpec]) -> str:
     """The page with a row for each pair of nodes and each way to get from one to the other.
 
     Args:
-        edges: what the plugins declare; those for tensors and for frames share a row.
+        edges: the edges that plugins declare; those for tensors and for frames share a row.
     """
     ordered = sorted(edges, key=_order)
     rows = [_row(list(same)) for _, same in groupby(ordered, key=_order)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The set-up of .venv: what is missing there is added, and what cannot be had is left out."""
+"""The set-up of .venv: missing parts are added, and parts that cannot be had are left out."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from devtools.system import apt_command, prepare_system
 from devtools.venv import VENV, Note, create_venv, read_note, require_ensurepip
 from devtools.workspace import CommandError
 
-# At most; `dev.py fresh` measures what it is on a machine that has nothing yet.
+# At most; `dev.py fresh` measures the download on a machine that has nothing yet.
 DEMO_MEGABYTES = 200
 SITE_MEGABYTES = 30
 TESTS_MEGABYTES = 1300
@@ -28,22 +28,22 @@ _EVERYTHING = f"everything, at most {TESTS_MEGABYTES} MB to download"
 _WHEELS = ("--only-binary=:all:",)
 
 
-# Each of the following makes .venv hold something. All raise CommandError where this Python cannot
-# make a venv, or what is required cannot be installed.
+# Each of these functions adds parts to .venv. All raise CommandError if this Python cannot make a
+# venv, or a required part cannot be installed.
 
 
 def prepare_demo() -> None:
-    """The parts that the demo needs: its distributions (editable) and wheels, no more."""
+    """Add the parts that the demo needs: only its distributions (editable) and wheels."""
     _prepare(demo_parts, f"the demo, at most {DEMO_MEGABYTES} MB to download")
 
 
 def prepare_site() -> None:
-    """The builders of the documentation, and nothing of what it documents."""
+    """Add the builders of the documentation, without the packages that it documents."""
     _prepare(site_parts, f"the documentation, at most {SITE_MEGABYTES} MB to download")
 
 
 def prepare() -> None:
-    """Every distribution (editable) and the tools of the group `dev`.
+    """Add every distribution (editable) and the tools of the group `dev`.
 
     Packages of the operating system are installed too if this is root. A distribution that
     cannot be installed here is left out, and the reason printed.
@@ -52,7 +52,7 @@ def prepare() -> None:
 
 
 def prepare_tests() -> None:
-    """The same with the array libraries of the tests; torch only as a build without CUDA."""
+    """Add the same and the array libraries of the tests; torch only as a build without CUDA."""
     _prepare(test_parts, _EVERYTHING, prepare_system)
 
 
@@ -65,7 +65,7 @@ def why_left_out(name: str) -> str | None:
 def left_out(*, strict: bool) -> list[Result]:
     """The parts that the last set-up left out, as not run; in a strict run, as failed.
 
-    The array libraries are not among them: the tests that need one say so themselves.
+    The array libraries are not among them: tests that need one report that themselves.
     """
     reasons = (read_note() or Note()).left_out
     missing = {n: f"left out: {reason}" for n, reason in reasons.items() if n not in ARRAYS}
@@ -96,7 +96,7 @@ def _prepare(
     except CommandError:  # pip ended by itself, and left things in order
         note.write(unfinished=False)
         raise
-    # What no part asks for any more may be undone by what another asks for later.
+    # Requirements that no part has any more may be undone by those of a later one.
     asked = set(_requirements([*demo_parts(), *test_parts()]))
     note.requirements = [r for r in note.requirements if r in asked]
     note.write(unfinished=False)
@@ -113,25 +113,25 @@ def _is_installed(part: Part, note: Note) -> bool:
 
 
 class _Run:
-    """One set-up: the bytes that it has downloaded, and what it must leave out."""
+    """One set-up: the bytes that it has downloaded, and the parts that it must leave out."""
 
     def __init__(self, note: Note) -> None:
         self.note = note
         self.downloaded = 0.0
 
     def install(self, parts: Sequence[Part]) -> None:
-        """Add the parts to .venv, what others publish before what is ours."""
+        """Add the parts to .venv: packages of others first, then this repository's."""
         for part in parts:
             self.note.left_out.pop(part.name, None)
         alone = [p for p in parts if p.compiles_with or p.name in ("torch", *WITHOUT_REQUIREMENTS)]
         self._each_or_all([p for p in parts if p not in alone], self._require)
         for part in alone:
             self._each_or_all([part], self._require)
-        # Without isolation: the build backend is in .venv already, once for all of them.
+        # Without isolation: .venv already has the build backend, once for all of them.
         self._each_or_all([p for p in parts if p.name not in self.note.left_out], self._ours)
 
     def _each_or_all(self, parts: Sequence[Part], step: Callable[[Sequence[Part]], None]) -> None:
-        """In one run of pip, so that their versions agree; in one for each where that fails."""
+        """Install in one run of pip, so that versions agree; if it fails, in one for each part."""
         try:
             step(parts)
         except CommandError as error:
@@ -156,7 +156,7 @@ class _Run:
                 raise CommandError(f"{path} is missing to build it; {apt_command(part.missing)}")
             if part.name == "torch" and (reason := pip.why_no_torch(part.requirements)):
                 raise CommandError(reason)
-            if part.compiles_with:  # with the build isolation that their authors count on
+            if part.compiles_with:  # with the build isolation that their authors expect
                 print(f"building what {part.name} needs takes minutes", flush=True)
                 options = ()
             if part.name in WITHOUT_REQUIREMENTS:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/reference/errors.md: every error message of the source, grouped by error class.
 
-The remedies are written by hand, in the page itself, and kept when it is written again.
+The remedies are written by hand in the page itself, and kept when the page is written again.
 """
 
 import ast
@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "reference" / "errors.md"
 # NoRouteError shows the reason.
 _ROOTS = ("SamebytesError", "Refused", "SoftDeviceError", "DemoError")
 _REMEDY = re.compile(r"^## (\w+)[^#]*?^\*\*Remedy:\*\* (.+)$", re.MULTILINE)
-# Values, punctuation and codes, of which a message consists otherwise.
+# A part of a message that is not text: a value, punctuation, or a code.
 _NO_TEXT = re.compile(r"\{[^{}]*\}|\W*|\d+|None")
 _HEAD = """\
 # Errors
@@ -89,9 +89,9 @@ def errors() -> Errors:
 
 
 def page(before: str) -> str:
-    """The text of the page, with the remedies of the one `before`.
+    """The text of the page, with the remedies of the page `before`.
 
-    A class without one gets that of its base.
+    A class without a remedy gets that of its base.
     """
     every, remedies = errors(), dict(_REMEDY.findall(before))
     parts = [_HEAD]
@@ -112,14 +112,14 @@ def write() -> list[Result]:
 
 
 def _message(call: ast.Call, constants: Mapping[str, str]) -> str:
-    """The texts of one call with what is between them, or "" if nothing of it is written there."""
+    """The texts of one call and the marks between them; "" if it has no text of its own."""
     given = [_text(argument, constants) for argument in call.args]
     given += [_text(k.value, constants) for k in call.keywords]
     return " ... ".join(text for text in given if not _NO_TEXT.fullmatch(text)).strip()
 
 
 def _constants(module: ast.Module) -> dict[str, str]:
-    """The module's own names for texts."""
+    """The module's constants that are texts."""
     return {
         target.id: node.value.value
         for node in module.body
@@ -131,7 +131,7 @@ def _constants(module: ast.Module) -> dict[str, str]:
 
 
 def _text(node: ast.expr, constants: Mapping[str, str]) -> str:
-    """The text of an expression, with `{...}` for what is known only when it runs."""
+    """The text of an expression, with `{...}` for values known only at run time."""
     match node:
         case ast.Constant(value=value):
             return str(value)
@@ -151,7 +151,7 @@ def _text(node: ast.expr, constants: Mapping[str, str]) -> str:
 
 
 def _strings(sum_: ast.BinOp) -> Iterator[ast.AST]:
-    """The texts among what is added."""
+    """The texts among the operands of a sum."""
     for node in (sum_.left, sum_.right):
         if isinstance(node, ast.BinOp):
             yield from _strings(node)

@@ -17,11 +17,11 @@ from devtools.results import Result
 from devtools.venv import PYTHON
 from devtools.workspace import DISTRIBUTIONS, ROOT, run, source_files
 
-# What docs/reference/plugin-api.md lists for subclasses.
+# The names that docs/reference/plugin-api.md lists for subclasses.
 _OF_SUBCLASSES = frozenset(
     ["_describe", "_handle", "_make_planes", "_planes_moved", "_planes_over", "_release"]
 )
-# What named tuples, the standard library and dpctl have.
+# Names of named tuples, the standard library and dpctl.
 _OF_LIBRARIES = frozenset(
     [
         *("_SubParsersAction", "_actions", "_asdict", "_at_fork_reinit", "_exit", "_fields"),
@@ -30,7 +30,7 @@ _OF_LIBRARIES = frozenset(
     ]
 )
 _DEFAULT_SIGNALS = "default_signals"
-# These have the phrases in order to find them, or quote what was once released.
+# These files have the phrases in order to find them, or quote an earlier release.
 _QUOTES_PHRASES = ("CHANGELOG.md", "devtools/house_rules.py", "devtools/tests/test_house_rules.py")
 
 
@@ -38,10 +38,10 @@ class LineRule(NamedTuple):
     """Text that no line of some files may have.
 
     Attributes:
-        pattern: an expression for it.
-        instead: why not, or what to write.
-        of: true for the files of the rule, by their paths below the root.
-        unless: a word that says, anywhere in a file, that it may have it.
+        pattern: a regular expression for it.
+        instead: the reason, or what to write instead.
+        of: returns True for the files of the rule, by their paths below the root.
+        unless: a word that exempts a file in which it stands.
     """
 
     pattern: str
@@ -72,21 +72,21 @@ def _is_prose(path: Path) -> bool:
 
 _RULES = (
     LineRule(
-        # Libraries have children of their own (openvino's telemetry is one). Scripts that tests
-        # run, which are strings, are read too.
+        # Libraries have child processes of their own, such as openvino's telemetry. Scripts in
+        # strings, which tests run, are read too.
         r"\bos\.(wait3?\(|waitpid\(-1|wait4\(-1|waitid\(os\.P_ALL)",
         "it may get a library's child: os.waitpid(child, ...)",
         _is_python,
     ),
     LineRule(
-        # nohup, and a shell for what it starts in the background, ignore some of these.
+        # Processes that nohup or a shell starts in the background ignore some of these.
         r"\bsignal\.SIG(HUP|INT|QUIT|TERM)\b|\bkill -(HUP|INT|QUIT|TERM)\b",
         f"it may be ignored here; use the fixture {_DEFAULT_SIGNALS}",
         _is_test,
         unless=_DEFAULT_SIGNALS,
     ),
     LineRule(
-        # It makes tuples, and the garbage collector may run at each.
+        # It makes tuples, and at each the garbage collector may run.
         r"\b(list|tuple)\((self\.)?_[\w.]*\.items\(\)\)",
         "it fails if a finalizer changes the table: use copy().items()",
         _uses_the_core,
@@ -123,7 +123,7 @@ _SUFFIXES = (".py", ".md", ".c", ".h", ".tmpl")
 
 
 def lint() -> Result:
-    """Run every check, whatever the others say, and name those that failed."""
+    """Run every check, even if others fail, and name those that failed."""
     typed = [d.folder for d in DISTRIBUTIONS] + ["dev.py", "devtools", "tests"]
     checks = {
         "ruff check": lambda: run([PYTHON, "-m", "ruff", "check", "."]),
@@ -184,9 +184,9 @@ def check_imports(text: str, owner: str | None) -> list[str]:
 def check_attributes(text: str, own: Collection[str]) -> list[str]:
     """Only public attributes of other distributions' objects are used.
 
-    What an object is cannot be seen here, so the name decides: it must be one that the `own`
-    distribution defines, or one of a library's. Of `self`, a subclass may use what the plugin API
-    lets it override or call.
+    The class of an object is unknown here, so the name decides: the `own` distribution or a library
+    must define it. Of `self`, a subclass may use the names that the plugin API lets it override or
+    call.
     """
     return [
         f"{node.lineno}: .{node.attr} is private to another distribution"
@@ -198,7 +198,7 @@ def check_attributes(text: str, own: Collection[str]) -> list[str]:
 
 
 def imports(text: str) -> list[tuple[int, str]]:
-    """The lines and names of the modules, and of what is taken from them, that a text imports."""
+    """The lines and names of the modules that a text imports, and of the names from them."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -215,7 +215,7 @@ def _defined_by(folder: Path) -> frozenset[str]:
 
 
 def defined_in(tree: ast.AST) -> Iterator[str]:
-    """The names of what classes have: methods, variables, slots, and attributes of `self`."""
+    """The names of the members of classes: methods, variables, slots, attributes of `self`."""
     for node in ast.walk(tree):
         match node:
             case ast.ClassDef(body=body):
@@ -243,7 +243,7 @@ def _is_self(node: ast.expr) -> bool:
 
 
 def is_private(module: str) -> bool:
-    """True if a part of a dotted name begins with an underscore, and is none of Python's."""
+    """True if a part of a dotted name begins with an underscore, and is not one of Python's."""
     return any(part.startswith("_") and not part.endswith("__") for part in module.split("."))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what the Markdown files install: does it exist, and where does it come from?
+"""Checks of the packages that the Markdown files install: their existence and their source.
 
 No test runs these lines, so they are read instead. While samebytes is not on PyPI, the pages below
 docs install folders of a checkout. The README of a distribution names the package: it is the page
@@ -13,12 +13,12 @@ from functools import cache
 from devtools import metadata
 from devtools.workspace import DISTRIBUTIONS, ROOT
 
-# Whether `pip install samebytes` works: the hints of samebytes say so, and have the switch.
+# True once `pip install samebytes` works: the hints of samebytes have the switch.
 _SWITCH = ROOT / "sdk/src/samebytes/_plugins/installing.py"
 PUBLISHED = "\nPUBLISHED = True\n" in _SWITCH.read_text()
 
 _INSTALL = re.compile(r"pip install ([^`\n#]*)")
-# What programs print: errors name the package, as it will be called.
+# Output of programs: errors name the package by its future name.
 _PRINTED = re.compile(r"^( *)```text[^\n]*\n.*?^\1```", re.MULTILINE | re.DOTALL)
 _FROM_INDEX = re.compile(r"(?<![\w./$-])samebytes[\w-]*(?:\[[\w,-]*\])?")
 # A folder of this repository, or a package of ours, with extras.
@@ -26,12 +26,12 @@ _NAMED = re.compile(r"(?:(?:\./|\$S/)([\w/]+)|(?<![\w./$-])(samebytes[\w-]*))(?:
 
 
 def of_page(page: str, text: str, *, published: bool = PUBLISHED) -> list[tuple[int, str]]:
-    """(line, what is wrong) of what a page asks its reader to install.
+    """The errors in the installs that a page asks of its reader: (line, what is wrong).
 
     Args:
         page: the file, below the root.
-        text: what is in it.
-        published: whether samebytes is on PyPI.
+        text: the text of the file.
+        published: True if samebytes is on PyPI.
     """
     found = []
     read = _PRINTED.sub(lambda block: "\n" * block[0].count("\n"), text)
@@ -46,10 +46,10 @@ def of_page(page: str, text: str, *, published: bool = PUBLISHED) -> list[tuple[
 
 
 def unknown(line: str, known: Mapping[str, set[str]]) -> list[str]:
-    """The folders, packages and extras that a line installs and that are not there.
+    """The folders, packages and extras that a line installs and that do not exist.
 
     Args:
-        line: of a shell.
+        line: a line for a shell.
         known: the extras by folder and by package.
     """
     found = []

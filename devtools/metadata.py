@@ -2,7 +2,7 @@
 """The metadata common to all distributions, and the parts of package pages that show it.
 
 The addresses of the project are in one place, the table [tool.samebytes.urls] of the root
-pyproject.toml, and copied into that of every distribution, as a build knows no other than its own.
+pyproject.toml. Each distribution has a copy, since a build reads only its own pyproject.toml.
 """
 
 import re
@@ -56,7 +56,7 @@ def complaints() -> list[str]:
             *_fields(project, core, root, common),
             *(f"README.md: {link} leads nowhere from a package page" for link in relative(readme)),
             *_undocumented(project, readme),
-            # Who reads it there has found the package.
+            # Its readers on the package index have found the package.
             *(["README.md: a package page cannot say so"] if "on PyPI yet" in readme else []),
         )
         found += [f"{distribution.folder}: {check}" for check in checks]
@@ -94,9 +94,9 @@ def _fields(
 
 
 def relative(text: str) -> list[str]:
-    """The links of a README that work in the repository alone.
+    """The links of a README that work only in the repository.
 
-    One within the page (`#heading`) is among them: package indexes rename headings.
+    Links within the page (`#heading`) are among them: package indexes rename headings.
     """
     prose = _CODE.sub("", _FENCE.sub("", text))
     links = [next(filter(None, groups)) for groups in _LINK.findall(prose)]
@@ -114,7 +114,7 @@ def _undocumented(project: Mapping[str, Any], readme: str) -> list[str]:
 def folders_installed(readme: str) -> list[str]:
     """The errors in the `pip install ./FOLDER ...` lines of a README in the root.
 
-    Each has all distributions of this repository that its folders depend on: no index has them.
+    Each must name all distributions of this repository that its folders need: no index has them.
     """
     found, by_folder = [], {d.folder: d for d in DISTRIBUTIONS}
     for line in re.findall(r"^pip install (.*\./.*)$", readme, re.MULTILINE):

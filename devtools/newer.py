@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tests on a newer Python, for packages that the oldest supported Python lacks.
 
-PyAV 19, with FFmpeg 9, is for Python 3.12 and later. So where dev.py runs on an older one, `.venv`
-has an older PyAV, and the newest would be tested nowhere.
+PyAV 19, with FFmpeg 9, needs Python 3.12 or later. If dev.py runs on an older one, `.venv` has an
+older PyAV, and the newest would be tested nowhere.
 """
 
 import os
@@ -19,19 +19,19 @@ from devtools.results import Result, not_run
 from devtools.workspace import CORE, DISTRIBUTIONS, CommandError, Distribution, must
 
 NEWEST_PYAV_NEEDS = (3, 12)
-# Of these all packages have wheels; the highest one that is found is taken.
+# Versions for which all packages have wheels; the highest one found is used.
 SERIES = ("3.14", "3.13", "3.12")
 
-# What meets PyAV's frames: its backend, the mappers from it, and the demo, which decodes with it.
+# The users of PyAV's frames: its backend, the mappers from it, and the demo, which decodes.
 _NAMES = ("samebytes-ffmpeg", "samebytes-mappers", "samebytes-demo")
 _TESTED = [d for d in DISTRIBUTIONS if d.name in _NAMES]
 
 
 def newer(*, strict: bool, may_miss: Sequence[str], quick: bool) -> Result:
-    """The tests of what meets PyAV's frames, with the newest PyAV, on a newer Python.
+    """The tests of the users of PyAV's frames, with the newest PyAV, on a newer Python.
 
-    A `quick` run has one of the parameters of each test. It is `not run` where dev.py's own Python
-    can have the newest PyAV, and where no newer Python is found.
+    A `quick` run takes one parameter of each test. It is `not run` if dev.py's own Python can have
+    the newest PyAV, or no newer Python is found.
     """
     if sys.version_info[:2] >= NEWEST_PYAV_NEEDS:
         return not_run("newer", "the Python of .venv has the newest PyAV already")
@@ -88,7 +88,7 @@ def missing_modules(chosen: Sequence[Distribution]) -> list[str]:
 def _fill(found: Path, python: Path, chosen: Sequence[Distribution]) -> None:
     """Make a venv by the Python `found`, with the distributions and what they require.
 
-    Build isolation for each of them would take longer than all of the rest.
+    Build isolation for each of them would take longer than everything else.
     """
     names = {d.name for d in chosen}
     parts = [part for part in development_parts() if part.name in names]
@@ -100,7 +100,7 @@ def _fill(found: Path, python: Path, chosen: Sequence[Distribution]) -> None:
 
 
 def versions(python: Path) -> str:
-    """The versions that the tests ran with, for the table."""
+    """The versions with which the tests ran, for the table."""
     program = "import av, sys; print(*sys.version_info[:2], av.__version__)"
     answer = subprocess.run(
         [python, "-c", program], capture_output=True, text=True, check=False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a set-up, as the pyproject.toml files name them.
 
-A part is the smallest thing that can be left out: one distribution with what it requires of
-others, or a group of tools.
+A part is the smallest unit that can be left out: one distribution with its requirements, or a
+group of tools.
 """
 
 import hashlib
@@ -19,25 +19,25 @@ from devtools.system import TO_BUILD_PYGOBJECT, TO_BUILD_SOFTDEVICES, Wanted
 from devtools.workspace import CORE, DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution, source_files
 
 _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*(?:\[(?P<extras>[^\]]*)\])?")
-# PyGObject and its pycairo are published as sources only.
+# PyGObject and pycairo are published only as sources.
 _COMPILES_OTHERS = {"samebytes-gstreamer": TO_BUILD_PYGOBJECT}
 # They are compiled if their headers are there, so a new header is a reason to install again.
 _COMPILES_ITSELF = {SOFTDEVICES.name: TO_BUILD_SOFTDEVICES}
 
 ARRAYS = ("arrays", "supervision", "torch")
-# What these require is left out: of models a file is all that tests use, and what trackers imports
-# is there already.
+# Their requirements are left out: of the models, tests use only a file, and the imports of trackers
+# are installed already.
 WITHOUT_REQUIREMENTS = ("models", "trackers")
 
 
 @dataclass(frozen=True)
 class Part:
-    """A distribution with what it requires, or a group of tools.
+    """A distribution with its requirements, or a group of tools.
 
-    `requirements` are those that the package index answers, `distribution` what is installed
-    from this repository. Without a part that is `required` the set-up has failed; any other can
-    be left out. What `compiles_with` names must be on the machine to build the requirements,
-    all of which have wheels if it is empty.
+    `requirements` come from the package index, `distribution` from this repository. Without a
+    `required` part, the set-up has failed; any other can be left out. To build the requirements,
+    the machine must have the packages in `compiles_with`; if that is empty, all requirements have
+    wheels.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Part:
 
     @property
     def digest(self) -> str:
-        """Changes when the distribution must be installed again."""
+        """A digest that changes when the distribution must be installed again."""
         return _digest(self.distribution) if self.distribution else ""
 
 
 def demo_parts() -> list[Part]:
-    """The parts that `samebytes demo` needs: its distribution and all that it requires in turn."""
+    """The parts that `samebytes demo` needs: its distribution and all its requirements in turn."""
     found: dict[str, Part] = {}
     asked: list[tuple[str, frozenset[str]]] = [("samebytes-demo", frozenset())]
     while asked:
@@ -80,7 +80,7 @@ def development_parts() -> list[Part]:
 
 
 def test_parts() -> list[Part]:
-    """The same with what the site needs, and the tests' models and array libraries.
+    """The same with the parts of the site, and the tests' models and array libraries.
 
     torch is the last.
     """
@@ -89,7 +89,7 @@ def test_parts() -> list[Part]:
 
 
 def site_parts() -> list[Part]:
-    """The parts that build the documentation: it reads the source, and imports nothing of it."""
+    """The parts that build the documentation, which reads the source without importing it."""
     return [_group("docs", required=True)]
 
 
@@ -140,7 +140,7 @@ def _is_ours(requirement: str) -> bool:
 
 
 def _digest(distribution: Distribution) -> str:
-    """Settings of tools do not count, except the build backend's; C sources do."""
+    """The digest of a distribution's C sources and settings, among tools only of its backend."""
     tables = dict(_pyproject(distribution.path))
     tables["tool"] = {"hatch": tables.get("tool", {}).get("hatch", {})}
     digest = hashlib.sha256(json.dumps(tables).encode())

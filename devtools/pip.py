@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip, run so that one line says why it failed and what it downloaded is counted."""
+"""Runs of pip that count the downloaded bytes, and report a failure in one line."""
 
 import json
 import os
@@ -15,13 +15,13 @@ LOG = ROOT / "build" / "logs" / "set-up.log"
 
 _INSTALL = (
     *("-m", "pip", "install", "--disable-pip-version-check", "--progress-bar=off"),
-    "--no-compile",  # of most packages tests import a small part
+    "--no-compile",  # tests import only a small part of most packages
 )
 _DOWNLOAD = re.compile(r"Downloading (?P<name>\S+) \((?P<size>[\d.]+) (?P<unit>bytes|[kMG]B)\)")
 _BYTES = {"bytes": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
-# Smaller files would only hide which ones take the time.
+# Smaller files would hide the ones that take the time.
 _WORTH_A_LINE = 5e6
-# How pip, or Python under it, begins a line that gives a cause.
+# The prefixes with which pip, or Python under it, begins a line that gives a cause.
 _ERROR = re.compile(r"\s*(?:ERROR|error|[\w.]+Error): (?P<reason>.+)")
 _SAYS_NOTHING = re.compile(
     r"subprocess-exited-with-error|metadata-generation-failed|Failed to build"
@@ -35,10 +35,10 @@ def into(python: Path) -> list[str | Path]:
 
 
 def install(words: Sequence[str | Path]) -> float:
-    """Run `pip install` for .venv; the bytes that it downloaded.
+    """Run `pip install` for .venv, and return the bytes that it downloaded.
 
-    Large downloads are shown as they start. Its output goes to the end of LOG, and if it fails, one
-    of its lines into a CommandError.
+    Large downloads are shown as they start. The output is appended to LOG; if pip fails, one line
+    of it becomes a CommandError.
     """
     command = [str(word) for word in (PYTHON, *_INSTALL, *words)]
     # A user's pip.conf may ask for --user, which no venv can have.

@@ -10,28 +10,28 @@ from devtools.environment import why_left_out
 from devtools.results import Result, summary
 from devtools.workspace import ROOT, SOFTDEVICES, run
 
-# What takes long, and shows the same whoever else is installed and from wherever, runs only in the
-# tests together: tests of this repository with that mark, and these of the kit. Its forks, drop
-# orders, lifetimes and exit share a process, which does the work of all of them for any one.
+# Tests that take long, and have the same result whatever else is installed, run only in the tests
+# together: tests of this repository with that mark, and these of the kit. Its forks, drop orders,
+# lifetimes and exit share a process, which does the work of all of them even for one.
 _ONLY_TOGETHER = "together"
 _OF_THE_KIT = (
     "test_lifetimes", "test_nothing_stays", "drop_orders", "test_fork", "test_threads",
     "ends_with_its_last_holder", "exit_with_living_mappings", "thousands_of_frames",
 )  # fmt: skip
-# What takes longest is named, so that a run that has become slow says why.
+# The slowest tests are named, so that a run that has become slow shows why.
 _SLOWEST = ("--durations=15", "--durations-min=5")
 PLUGINS = ROOT / "devtools" / "pytest_plugins"
 
-# They would change which tests run, or what they import; without bytecode each of the thousands of
-# processes that tests start would compile all that it imports.
+# They would change which tests run, or their imports; without bytecode, each of the thousands of
+# processes that tests start would compile everything that it imports.
 _NOT_OURS = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONDONTWRITEBYTECODE")
 
 
 def on(devices: Sequence[str], *, strict: bool) -> list[str]:
-    """The options that let tests run on software devices, where those are installed.
+    """The options that let tests run on software devices, if those are installed.
 
-    One that cannot be used here, as where there is no C compiler, ends a strict run. Else the
-    tests that need it skip.
+    A device that cannot be used here, for example without a C compiler, ends a strict run.
+    Otherwise the tests that need it skip.
     """
     if not devices or why_left_out(SOFTDEVICES.name):
         return []
@@ -47,10 +47,10 @@ def options(*, strict: bool, may_miss: Sequence[str]) -> list[str]:
 
 
 def few(expression: str = "") -> list[str]:
-    """The options of a run that asks whether tests can run at all in other company.
+    """The options of a run that shows only whether tests run with other packages around.
 
-    Each test runs with one of its parameters, and what takes long and does not depend on the
-    company does not run. `expression` says which tests do (pytest's -k); by default all others.
+    Each test runs with one of its parameters; tests that take long and do not depend on other
+    packages are left out. `expression` selects tests (pytest's -k); by default all others.
     """
     chosen = ["-k", expression] if expression else []
     kit = [f"--kit-without={name}" for name in _OF_THE_KIT]
@@ -70,9 +70,9 @@ def pytest_run(
     strict: bool,
     may_miss: Sequence[str] = (),
 ) -> Result:
-    """Run pytest. It has its own folder for temporary files, gone afterwards.
+    """Run pytest with its own folder for temporary files, which is removed afterwards.
 
-    So runs beside each other do not meet there, and what a test leaves does not pile up.
+    So parallel runs do not share files, and leftovers of tests do not pile up.
     """
     with tempfile.TemporaryDirectory(prefix="samebytes-", ignore_cleanup_errors=True) as folder:
         report, scratch = Path(folder, "junit.xml"), Path(folder, "tmp")

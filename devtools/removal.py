@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tier without one backend: a full install that lacks it.
 
-The copy of .venv has links to all that is there but the removed: it costs neither time nor space.
+The copy of .venv has links to everything but the removed parts: it takes neither time nor space.
 """
 
 import re
@@ -17,16 +17,16 @@ from devtools.results import Result
 from devtools.venv import VENV, create_venv
 from devtools.workspace import DISTRIBUTIONS, ROOT, SOFTDEVICES, Distribution
 
-# A backend's plugin is what discovery, routing and other distributions' edges can miss.
+# Discovery, routing and other distributions' edges can miss a backend's plugin.
 BACKENDS = tuple(d for d in DISTRIBUTIONS if "/" in d.folder and d != SOFTDEVICES)
-# Those that no other is tested with go all at once: tests of each alone show that it needs none.
+# Those with which no other is tested are removed together: tests alone show that each needs none.
 LAST = tuple(b for b in BACKENDS if not any(b.name in d.alone_with for d in DISTRIBUTIONS))
 
-# The core's tests of what is installed. Its others make up the plugins and routes that they ask.
+# The core's tests of installed plugins. Its other tests make up their plugins and routes.
 _PLUGINS = ("discovery", "installed", "installing", "requirements", "signal_handlers", "words")
 _ALWAYS = ("sdk/tests/cli", *(f"sdk/tests/plugins/test_{name}.py" for name in _PLUGINS))
-# The rest of the suites is about memory, and the same whoever else is installed; that a plugin
-# declares without importing its framework shows where it is alone.
+# The rest of the suites is about memory, and the same whatever else is installed; that declaring a
+# plugin imports no framework shows in the tests alone.
 _TELLING = (
     "not conformance or unknown_names or route_says or same_bytes"
     " or (plugin and not declaring_is_light)"
@@ -34,7 +34,7 @@ _TELLING = (
 
 
 def without(name: str, *, strict: bool, may_miss: Sequence[str]) -> list[Result]:
-    """Remove the backend of that name, or each alone if it is empty, and test the rest."""
+    """Remove the backend of that name, or each in turn if the name is empty, and test the rest."""
     chosen = [b for b in BACKENDS if not why_left_out(b.name) and name in ("", b.name)]
     groups = [[b] for b in chosen if b not in LAST] + [[b for b in chosen if b in LAST]]
     return [_without(removed, strict=strict, may_miss=may_miss) for removed in groups if removed]
@@ -62,7 +62,7 @@ def with_dependents(removed: Sequence[Distribution]) -> list[Distribution]:
 
 
 def dependents(removed: Distribution) -> list[Distribution]:
-    """The backends that pip never installs without that one, so nobody has them alone."""
+    """The backends that pip never installs without that one, so that nobody has them alone."""
     found = []
     for distribution in BACKENDS:
         project = tomllib.loads((distribution.path / "pyproject.toml").read_text())["project"]
@@ -73,11 +73,11 @@ def dependents(removed: Distribution) -> list[Distribution]:
 
 
 def telling_tests(removed: Sequence[Distribution]) -> list[str]:
-    """The files and folders of the tests that could notice.
+    """The files and folders of the tests that could notice the removal.
 
-    They are those of installed plugins and the command, what names the removed (by a word where it
-    is tested alone with one), and of every conformance what asks plugins and routes. What joins
-    one to others has nothing to do without it, and what depends on one is removed with it.
+    They are those of installed plugins and the command, those that name the removed (by a word if
+    it is tested alone with one), and the conformance tests of plugins and routes. Tests that join
+    it to others have nothing to do without it, and its dependents are removed with it.
     """
     gone, names = with_dependents(removed), {b.name for b in removed}
     module = re.compile(rf"\b({'|'.join(b.modules[0] for b in removed)})\b")
@@ -96,7 +96,7 @@ def telling_tests(removed: Sequence[Distribution]) -> list[str]:
 
 
 def link_venv(venv: Path, folder: Path, gone: Sequence[str]) -> None:
-    """Make a venv with links to what another one has, but for what is installed of some modules."""
+    """Make a venv with links to the contents of another one, except for some modules."""
     create_venv(folder, with_pip=False)
     (packages,) = (path.relative_to(venv) for path in venv.glob("lib/python3*/site-packages"))
     # Editable: a .pth file, which leads to the source, and the metadata.

@@ -10,7 +10,7 @@ from signal import Signals
 
 @dataclass(frozen=True)
 class Result:
-    """The result of one part; a part that could not be run here is neither good nor bad."""
+    """The result of one part; a part that could not run here has neither passed nor failed."""
 
     name: str
     ok: bool
@@ -28,7 +28,7 @@ def not_run(name: str, reason: str) -> Result:
 
 
 def table(results: Sequence[Result], seconds: float) -> str:
-    """All results, what did not run last, where it is seen."""
+    """All results; parts that did not run come last, where they are seen."""
     ordered = sorted(results, key=lambda result: not result.ran)
     return "\n".join([*map(str, ordered), f"{seconds:.0f} s in all"])
 

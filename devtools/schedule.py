@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a run side by side, each a process of its own with its output kept whole."""
+"""Parts of a run in parallel, each in a process of its own, with its output kept together."""
 
 import json
 import os
@@ -29,11 +29,11 @@ def run_parts(
     meanwhile: Collection[str] = (),
     logs: Path = LOGS,
 ) -> list[Result]:
-    """Run the command with each part's name, at most `slots` at a time; the results in this order.
+    """Run the command with each part's name, at most `slots` at a time; return results in order.
 
-    All but those of `meanwhile` begin after `set_up`. A part's output goes to a file in `logs`,
-    shown when it ends, and it leaves its results beside that (`write_results`). Nothing that it
-    started in its session lives on after it, nor after an exception here (such as Ctrl-C).
+    All parts but those of `meanwhile` begin after `set_up`. A part's output goes to a file in
+    `logs`, shown when it ends, beside its results (`write_results`). Processes that it started in
+    its session do not outlive it, nor an exception here (such as Ctrl-C).
     """
     logs.mkdir(parents=True, exist_ok=True)
     running: list[subprocess.Popen[bytes]] = []
@@ -86,7 +86,7 @@ def run_parts(
 
 
 def write_results(part: str, results: Sequence[Result], *, logs: Path = LOGS) -> None:
-    """Leave the results of a part for who runs it."""
+    """Leave the results of a part for the process that runs it."""
     _results(logs, part).write_text(json.dumps([asdict(result) for result in results]))
 
 
@@ -108,6 +108,6 @@ def _goes_on(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Send it to all of its session's group; what is left has that number also after its end."""
+    """Signal the session's process group, which keeps its number after the process has ended."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, number)

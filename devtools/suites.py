@@ -25,7 +25,7 @@ from devtools.workspace import (
     must,
 )
 
-# Tests use them together only: alone, a distribution has what its users have.
+# Only tests together use them: alone, a distribution has what its users have.
 _OTHERS = (
     "cloudpickle", "jax", "ml_dtypes", "opentelemetry_exporter_prometheus", "opentelemetry_sdk",
     "torch",
@@ -33,7 +33,7 @@ _OTHERS = (
 ALL_DEVICES = ("gpu", "npu", "vaapi", "cuda")
 # Tests of several distributions that take a device as they find it.
 _ACROSS_DEVICES = ("tests/e2e", "tests/matrix/test_device_matrix.py")
-# The part of the tests together that a folder's tests belong to; of all others it is the rest.
+# The part of the tests together to which a folder's tests belong; all others belong to the rest.
 _PARTS = {"backends": "backends", "contrib": "contrib", "sdk": "sdk", "mappers": "sdk"}
 
 
@@ -49,9 +49,9 @@ def together(
 
 
 def parts_together() -> dict[str, list[str]]:
-    """The folders of the tests together, in parts that take about as long as each other.
+    """The folders of the tests together, in parts that take about the same time.
 
-    In one piece they would go on alone, on one CPU, when all other parts have ended.
+    In one piece, they would run on alone, on one CPU, when all other parts have ended.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     parts: dict[str, list[str]] = {}
@@ -61,9 +61,9 @@ def parts_together() -> dict[str, list[str]]:
 
 
 def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str]) -> Result:
-    """The tests that software devices serve elsewhere, on this machine's own devices.
+    """The tests that run elsewhere on software devices, on this machine's own devices.
 
-    Without a device its tests skip and say so, which in a strict run is a failure.
+    Without a device, its tests skip and say so, which is a failure in a strict run.
     """
     suites = [f"{d.folder}/tests" for d in DISTRIBUTIONS if d.devices and d != SOFTDEVICES]
     named = any((ROOT / word.partition("::")[0]).exists() for word in arguments)
@@ -74,18 +74,18 @@ def hardware(arguments: Sequence[str], *, strict: bool, may_miss: Sequence[str])
 def alone(*, strict: bool) -> list[Result]:
     """Every distribution's tests against its wheel, each in its own fresh venv.
 
-    It shows that a wheel is complete and needs no other: of a test with many parameters one is
-    run, and nothing that takes long and is the same in any company. The tests together run it all.
+    It shows that a wheel is complete and needs no other: each test runs with one parameter, and
+    tests that take long and do not depend on other packages are left to the tests together.
 
     The wheels are built from the sdists, so a file that an sdist lacks shows here. Both are checked
-    as they would be before they are published.
+    as before a release.
     """
     with tempfile.TemporaryDirectory(prefix="samebytes-alone-") as folder:
         wheelhouse = Path(folder, "wheelhouse")
         build_all(wheelhouse, [d for d in DISTRIBUTIONS if not why_left_out(d.name)])
         results = [audited(wheelhouse, strict=strict)]
-        # Half of its time pip waits for the network: meanwhile the tests before run. Not more than
-        # two venvs are there at a time, as some are large.
+        # pip waits for the network half of the time; meanwhile the previous tests run. There are at
+        # most two venvs at a time, since some are large.
         ended: list[Future[Result]] = []
         with ThreadPoolExecutor(1) as testing:
             for d in DISTRIBUTIONS:
@@ -98,7 +98,7 @@ def alone(*, strict: bool) -> list[Result]:
 def _alone(
     distribution: Distribution, folder: Path, wheelhouse: Path, *, strict: bool
 ) -> Callable[[], Result]:
-    """Install a distribution; what runs its tests."""
+    """Install a distribution, and return a function that runs its tests."""
     name = f"alone {distribution.name}"
     reason = why_left_out(distribution.name)
     if reason:
@@ -112,8 +112,8 @@ def _alone(
     if "gpu" not in distribution.devices:  # the software GPU's extra is hundreds of MB
         installed = [replace(d, extras=()) if d == SOFTDEVICES else d for d in installed]
     wheels = [_wheel(d, wheelhouse) for d in installed]
-    # Named here too: pip would build the newest PyGObject to see what it needs before it learns
-    # from an extra that only older ones will do.
+    # Named here too: pip would build the newest PyGObject to see its requirements before it
+    # learns from an extra that only older ones will do.
     limits = [text for d in installed for text in _limits(d)]
     try:
         create_venv(place / "venv", with_pip=False)
@@ -125,7 +125,7 @@ def _alone(
     shutil.copytree(
         distribution.path / "tests",
         place / "tests",
-        ignore=shutil.ignore_patterns("__pycache__"),  # it knows the places in the source tree
+        ignore=shutil.ignore_patterns("__pycache__"),  # bytecode has paths of the source tree
     )
     for shared in ("pyproject.toml", "conftest.py"):
         shutil.copy(ROOT / shared, place)
@@ -149,7 +149,7 @@ def _alone(
 
 
 def _limits(distribution: Distribution) -> list[str]:
-    """The requirements of its extras on packages of others."""
+    """The requirements of its extras on third-party packages."""
     project = tomllib.loads((distribution.path / "pyproject.toml").read_text())["project"]
     extras = project.get("optional-dependencies", {})
     wanted = (text for name in distribution.extras for text in extras.get(name, ()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that pip cannot bring: headers, libraries and programs of the system (Debian)."""
+"""Packages that pip cannot install: headers, libraries and programs of the system (Debian)."""
 
 import os
 import re
@@ -25,7 +25,7 @@ _GST = "samebytes-gstreamer and its tests"
 
 @dataclass(frozen=True)
 class Wanted:
-    """A file that shows that a Debian package is there, and what needs it."""
+    """A file that shows that a Debian package is installed, and the uses of the package."""
 
     path: str
     package: str
@@ -37,17 +37,17 @@ class Wanted:
         return not Path(self.path).exists()
 
 
-# Without any of them the software devices are installed, but lack what it is for.
+# Without one of them, the software devices are installed, but lack the part that needs it.
 TO_BUILD_SOFTDEVICES = (
     Wanted("/usr/bin/gcc", "gcc", "software devices"),
-    # gcc alone brings no headers where recommended packages are not installed.
+    # gcc alone has no headers if recommended packages are not installed.
     Wanted("/usr/include/stdio.h", "libc6-dev", "software devices"),
     Wanted("/usr/include/CL/cl_layer.h", "opencl-c-headers", "the software GPU"),
     Wanted("/usr/include/level_zero/ze_ddi.h", "libze-dev", "the software NPU"),
     Wanted("/usr/include/va/va_backend.h", "libva-dev", "the software VA-API driver"),
 )
 
-# PyGObject and pycairo come as sources.
+# PyGObject and pycairo are built from source.
 TO_BUILD_PYGOBJECT = tuple(
     Wanted(path, package, "samebytes-gstreamer, as PyGObject is built when pip installs it")
     for path, package in (
@@ -55,7 +55,7 @@ TO_BUILD_PYGOBJECT = tuple(
         ("/usr/bin/pkg-config", "pkg-config"),
         (f"{_LIBRARIES}/pkgconfig/gobject-introspection-1.0.pc", "libgirepository1.0-dev"),
         (f"{_LIBRARIES}/pkgconfig/cairo.pc", "libcairo2-dev"),
-        # Debian's own Python has it apart; others bring it.
+        # Debian's own Python has it in a separate package; others include it.
         (f"{sysconfig.get_path('include')}/Python.h", "python3-dev"),
     )
 )
@@ -93,15 +93,15 @@ _WANTED = (
 
 
 def prepare_system() -> None:
-    """Install the packages that are missing, or say which command would.
+    """Install the packages that are missing, or print the command that would.
 
-    Only root installs. Without these packages everything works but what the messages name: its
-    tests skip.
+    Only root installs. Without these packages, only the uses that the messages name do not work:
+    their tests skip.
     """
     missing = _missing()
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
         print(f"Debian packages for the tests: {_uses(missing)}", flush=True)
-        # A new machine's lists of packages may be empty or old; fetching them costs seconds.
+        # A new machine's lists of packages may be empty or old; fetching them takes seconds.
         _apt("update")
         # One package that the archive lacks makes apt refuse all of them.
         if not _apt("install", *_packages(missing)):
@@ -120,7 +120,7 @@ def advised_packages() -> tuple[str, ...]:
 
 
 def apt_command(missing: Iterable[Wanted]) -> str:
-    """The command that installs what is missing, in words."""
+    """The command that installs the missing packages, in a sentence."""
     sudo = "" if os.geteuid() == 0 else "sudo "
     return (
         f"on Debian: {sudo}apt-get install --no-install-recommends {' '.join(_packages(missing))}"
@@ -140,7 +140,7 @@ def _uses(missing: Iterable[Wanted]) -> str:
 
 
 def _apt(command: str, *packages: str) -> bool:
-    """True if apt-get has done it; its output goes to the end of LOG."""
+    """True if apt-get succeeded; its output is appended to LOG."""
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("a") as log:
         return not subprocess.run(
@@ -158,7 +158,7 @@ def _packages(wanted: Iterable[Wanted]) -> list[str]:
 
 
 def mirror() -> str:
-    """The address from which this machine has its Debian.
+    """The address of this machine's Debian archive.
 
     Raises:
         CommandError: it has no Debian archive among its sources, or no apt.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder .venv: how it is made, and the note in it of what the set-up has put there."""
+"""The folder .venv: making it, and the note in it about what the set-up installed."""
 
 import importlib.util
 import json
@@ -34,7 +34,7 @@ class Note:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def write(self, *, unfinished: bool) -> None:
-        """Put it in place at once, so that nobody reads half of it."""
+        """Write the note atomically, so that nobody reads half of it."""
         self.unfinished = unfinished
         new = _NOTE.with_suffix(".new")
         new.write_text(json.dumps(asdict(self), indent=1))
@@ -44,7 +44,7 @@ class Note:
 def read_note() -> Note | None:
     """The note in .venv.
 
-    None if another Python made it or in another place, or an installation in it broke off.
+    None if another Python made it, or in another place, or if an installation was interrupted.
     """
     try:
         written = json.loads(_NOTE.read_text())
@@ -68,7 +68,7 @@ def create_venv(folder: Path, *, with_pip: bool = True) -> None:
 
 
 def require_ensurepip() -> None:
-    """Debian and Ubuntu ship it as its own package.
+    """Require ensurepip, which Debian and Ubuntu ship as a separate package.
 
     Raises:
         CommandError: it is missing; the message is the command that installs it.

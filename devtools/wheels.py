@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The distributions as they are published: sdists and wheels, checked before anyone gets them.
 
-A wheel with compiled libraries says in its name on which systems they run. pip builds it for the
-machine it is on (`linux_x86_64`); the tag for others (`manylinux_2_34_x86_64`, say) is given here,
-after what the libraries really need has been read from them.
+The name of a wheel with compiled libraries states on which systems they run. pip builds it for its
+own machine (`linux_x86_64`); the tag for others (`manylinux_2_34_x86_64`, say) is set here, from
+the real dependencies of the libraries.
 """
 
 import json
@@ -34,7 +34,7 @@ class WheelError(Exception):
 
 
 def wheels(folder: Path) -> Result:
-    """Build every distribution into `folder`, in place of what an earlier build left there."""
+    """Build every distribution into `folder`, replacing the results of an earlier build."""
     folder.mkdir(parents=True, exist_ok=True)
     for distribution in DISTRIBUTIONS:
         for old in folder.glob(f"{distribution.name.replace('-', '_')}-*"):
@@ -52,7 +52,7 @@ def build_all(folder: Path, distributions: Iterable[Distribution]) -> None:
 def audited(folder: Path, *, strict: bool) -> Result:
     """Give the wheels in `folder` their tags, and check them and the sdists as an index would.
 
-    A library that could not be compiled here is a failure of a strict run alone.
+    A library that could not be compiled here is a failure only in a strict run.
     """
     name = "packages"
     missing = [note for wheel in _platform_wheels(folder) for note in notes_in(wheel)]
@@ -73,14 +73,14 @@ def _platform_wheels(folder: Path) -> list[Path]:
 
 
 def notes_in(wheel: Path) -> list[str]:
-    """The notes that stand in a wheel for libraries that could not be compiled."""
+    """The notes in a wheel that stand for libraries that could not be compiled."""
     with zipfile.ZipFile(wheel) as archive:
         notes = [name for name in archive.namelist() if name.endswith(".so.missing")]
         return [f"{wheel.name}: {archive.read(name).decode().strip()}" for name in notes]
 
 
 def tagged(wheel: Path) -> str:
-    """Rename a wheel to the platforms that it runs on; their tag.
+    """Rename a wheel for the platforms on which it runs, and return their tag.
 
     Raises:
         WheelError: a library in it is missing, or needs one that is not on every system.
@@ -99,7 +99,7 @@ def tagged(wheel: Path) -> str:
 def release(folder: Path) -> list[Result]:
     """Build all distributions into `folder`, check them, and list them as an index must have them.
 
-    What others need comes first.
+    Distributions that others need come first.
     """
     wrong = same_versions()
     for complaint in wrong:

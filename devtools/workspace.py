@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The distributions of this repository, and how commands are run on them."""
+"""The distributions of this repository, and functions that run commands."""
 
 import os
 import shlex
@@ -69,7 +69,7 @@ DISTRIBUTIONS = (
     _distribution("backends/openvino", "openvino", alone_with="softdevices",
                   devices="gpu npu vaapi", brings="openvino"),
     _distribution("backends/vaapi", "vaapi", alone_with="dma softdevices", devices="vaapi"),
-    # Debian 12 has girepository 1.0 alone, Debian 13 both: tests are run on what both have.
+    # Debian 12 has only girepository 1.0, Debian 13 both versions: tests use the common one.
     _distribution("contrib/gstreamer", "gstreamer", "girepository1",
                   alone_with="dma vaapi gpu-opencl softdevices", devices="gpu vaapi", brings="gi"),
     _distribution("contrib/sycl", "sycl", alone_with="gpu-opencl npu-level-zero softdevices",
@@ -80,7 +80,7 @@ DISTRIBUTIONS = (
     _distribution("contrib/ray", "ray", brings="ray"),
     _distribution("contrib/v4l2", "v4l2", alone_with="dma"),
     _distribution("contrib/softdevices", "softdevices", "gpu", devices="gpu npu vaapi cuda"),
-    # A mapper without the two backends it joins can only refuse.
+    # Without the two backends that it joins, a mapper can only refuse.
     _distribution("mappers", "mappers", alone_with="ffmpeg opencv openvino gpu-opencl softdevices",
                   devices="gpu"),
     _distribution("demo", "demo", alone_with="ffmpeg opencv openvino mappers softdevices",
@@ -104,7 +104,7 @@ def run(
 ) -> int:
     """Run a command, shown first, with its output on this terminal. Returns its exit status."""
     words = [str(word) for word in command]
-    # Not where the command's own output goes, which may be JSON.
+    # Not on stdout, where the command's own output may be JSON.
     print("$", shlex.join(words), file=sys.stderr, flush=True)
     return subprocess.run(words, cwd=cwd, env=env, check=False).returncode
 

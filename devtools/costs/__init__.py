@@ -11,10 +11,10 @@ from devtools.costs.page import page
 from devtools.costs.plot import plot
 from devtools.workspace import ROOT
 
-# The run that the pages show, kept so that everybody can make them again.
+# The run that the pages show, kept so that anybody can make them again.
 RECORD = ROOT / "docs" / "explanation" / "costs.json"
 _PAGE = Path("docs/reference/costs-of-edges.md")
-# A file for each: the row, and what its picture says.
+# The file of each plot, with its row and its title.
 _PLOTS = {
     "costs-array.svg": ("cpu -> openvino", "An array becomes an OpenVINO tensor"),
     "costs-frame.svg": ("ffmpeg -> openvino, I420", "A decoded frame becomes OpenVINO tensors"),
@@ -30,11 +30,11 @@ _WAYS = (("ours", "samebytes"), ("by_hand", "by hand"), ("copying", "copying"))
 
 
 def costs(record: Path = RECORD, root: Path = ROOT) -> list[Path]:
-    """Write the page and the plots of a recorded run; the files.
+    """Write the page and the plots of a recorded run, and return the files.
 
     Args:
         record: JSON of `samebytes bench --json`; it is kept as docs/explanation/costs.json.
-        root: of the repository.
+        root: the root of the repository.
     """
     text = record.read_text()
     run = json.loads(text)

@@ -11,7 +11,7 @@ from devtools.costs.page import escaped, figure, goals
 
 _MARK = re.compile(r"<!-- begin: python3 dev\.py costs, ([\w-]+) -->")
 Row = Mapping[str, Any]
-# The row, its size, and what it is to a reader who knows no edges yet.
+# The row, its size, and its description for a reader who knows no edges yet.
 _SHOWN = (
     ("cpu -> openvino", (640, 360), "an array becomes an OpenVINO tensor"),
     ("cpu -> openvino", (3840, 2160), "the same, with a larger picture"),
@@ -24,7 +24,7 @@ def filled(text: str, run: Mapping[str, Any]) -> str:
     """The page with each of its blocks made from the run.
 
     Raises:
-        KeyError: a block that nothing makes.
+        KeyError: nothing makes one of the blocks.
     """
     names = _MARK.findall(text)
     return blocks.filled(text, {f"python3 dev.py costs, {n}": BLOCKS[n](run) for n in names})
@@ -40,7 +40,7 @@ def _goals(run: Mapping[str, Any]) -> str:
 
 
 def _copying(run: Mapping[str, Any]) -> str:
-    """Every row whose copying way takes less time than samebytes, in one of its sizes at least."""
+    """Every row in which copying takes less time than samebytes, in at least one of its sizes."""
     lines = []
     rows = [row for row in _measured(run) if row["copying"] is not None]
     for (_, name), group in groupby(rows, key=lambda row: (row["plugin"], row["name"])):
@@ -79,7 +79,7 @@ def _break_even(rows: list[Row]) -> str:
 
 
 def _images(run: Mapping[str, Any]) -> str:
-    """Milliseconds of CPU for a frame, of each way to an image model."""
+    """Milliseconds of CPU time for a frame, for each way to an image model."""
     lines = [
         "| frames | PrePostProcessor | copying | `image_model` | `resize=` |",
         "|---|---|---|---|---|",
@@ -103,7 +103,7 @@ def _size(row: Row) -> str:
 
 
 def _why(run: Mapping[str, Any]) -> str:
-    """A few rows that were measured, on the page that says why, in its order."""
+    """A few measured rows for the page on the reasons, in its order."""
     measured = {(row["name"], tuple(row["size"])): row for row in _measured(run)}
     lines = [
         f"Taken on {run['processor']}, {run['cores']} cores, Python {run['python']}; microseconds.",

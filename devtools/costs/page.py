@@ -33,7 +33,7 @@ _COMMAND = (
 
 
 def page(run: Mapping[str, Any]) -> str:
-    """The text."""
+    """The text of the page."""
     machine = f"{run['processor']}, {run['cores']} cores, Python {run['python']}"
     parts = [_HEAD.format(command=_COMMAND, machine=machine, repeats=run["repeats"])]
     measured = [row for row in run["rows"] if row["ours"] is not None]
@@ -82,12 +82,12 @@ def _table_row(row: Mapping[str, Any]) -> str:
 
 
 def figure(microseconds: float | None) -> str:
-    """A time as cells have it; nothing where there is none."""
+    """A time as text for a cell; "" for None."""
     if microseconds is None:
         return ""
     return f"{microseconds:.2f}" if microseconds < 100 else f"{microseconds:.0f}"
 
 
 def escaped(text: str) -> str:
-    """A row's name in a cell."""
+    """A row's name as text for a cell."""
     return f"`{text}`" if "(" in text or "_" in text else text

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line plot as SVG: time against the size of a frame, on a logarithmic axis of time.
 
-Its colours are read on a light and on a dark page alike.
+Its colours are readable on light and dark pages.
 """
 
 import io
@@ -16,14 +16,14 @@ def plot(title: str, sizes: Sequence[str], curves: Mapping[str, Sequence[float]]
     """The picture as text.
 
     Args:
-        title: above it.
+        title: the title above the plot.
         sizes: "1920x1080" and so on: the horizontal axis is the number of pixels.
         curves: microseconds for each size, by their labels, three at most.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    # By the root, which is the side of a picture: small sizes stay apart.
+    # By the square root, the side of a picture, so that small sizes stay apart.
     places = [math.sqrt(math.prod(map(int, size.split("x")))) for size in sizes]
     settings = {"svg.fonttype": "none", "svg.hashsalt": title, "text.color": _GREY}
     settings |= {f"{axis}tick.color": _GREY for axis in "xy"} | {"axes.labelcolor": _GREY}

@@ -19,11 +19,11 @@ _PACKAGES = (
     "gstreamer1.0-plugins-base",
     *("libpangocairo-1.0-0", "fonts-dejavu-core"),
 )
-# They depend on a gigabyte for their other elements, so they are only unpacked.
+# They are only unpacked: their other elements depend on a gigabyte of packages.
 _UNPACKED = ("gstreamer1.0-plugins-good", "gstreamer1.0-plugins-bad")
 _SECONDS = 300
 
-# Debian packages importlib-metadata no longer, from its fourteenth release on.
+# From Debian 14 on, importlib-metadata is no longer packaged.
 _INSTALL = f"""
 set -e
 python3 -m pip install --quiet --break-system-packages --root-user-action=ignore importlib-metadata
@@ -50,7 +50,7 @@ suite takes two minutes more; its archive is kept in build/fresh for a week.
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add what dev.py's command takes."""
+    """Add the options of dev.py's command."""
     kinds = [*COMMANDS, "analytics"]
     command.add_argument("what", nargs="*", metavar="|".join(kinds), help=argparse.SUPPRESS)
     command.add_argument("--suite", default=SUITE, help=argparse.SUPPRESS)
@@ -62,7 +62,7 @@ def analytics(suite: str = SUITE) -> list[Result]:
 
     Args:
         suite: trixie (Debian 13) has GStreamer 1.26; a later one that debootstrap knows, such as
-            `testing`, has what is newer.
+            `testing`, has newer versions.
 
     Raises:
         CommandError: it cannot be made.
@@ -75,7 +75,7 @@ def analytics(suite: str = SUITE) -> list[Result]:
         root.install(_PACKAGES)
         ended = root.run(["sh", "-c", _INSTALL])
         if not ended.status:
-            # The checkout's conftest.py and settings are for the machine that has all.
+            # The checkout's conftest.py and settings are for a machine with all packages.
             options = "-q --noconftest -c /dev/null --rootdir . --import-mode=importlib"
             command = f"timeout {_SECONDS} python3 -m pytest {options} {' '.join(_CHECKS)}"
             # The shell stays: newer versions of timeout run nothing as a namespace's first process.
@@ -97,7 +97,7 @@ def hardest() -> list[Result]:
 
 
 def fresh(options: argparse.Namespace) -> list[Result]:
-    """Try what the options say.
+    """Run the trials that the options name.
 
     Raises:
         CommandError: this machine lacks something for it, or there is no such trial.

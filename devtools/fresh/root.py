@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pristine Debian in a folder, and commands run within it.
 
-Of this machine it gets the way to the network, and this checkout.
+From this machine it gets the access to the network, and this checkout.
 """
 
 import os
@@ -20,19 +20,19 @@ from devtools.system import mirror
 from devtools.workspace import ROOT, CommandError, must
 
 CACHE = ROOT / "build" / "fresh"
-# Every machine has them: whoever clones a repository and types `make` does.
+# Every machine has them: cloning a repository and typing `make` needs them.
 _BASE = ("ca-certificates", "git", "make", "python3", "python3-pip")
 _SECONDS_KEPT = 7 * 86400
 _PATHS = {"root": "/usr/sbin:/usr/bin:/sbin:/bin", "ordinary": "/usr/local/bin:/usr/bin:/bin"}
 _HOMES = {"root": "/root", "ordinary": "/home/ordinary"}
 _CHECKOUT = "samebytes"
-# Of the host's environment nothing else goes in, least of all PIP_*.
+# Nothing else of the host's environment is passed, least of all PIP_*.
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-# Where an index lies, and nothing of what is taken from it.
+# Settings of where an index is, and none of what is taken from it.
 _INDEX_SETTINGS = re.compile(r"^(?:global|install)\.(index-url|proxy|trusted-host)='(.*)'$")
 
-# $1 is the root; the rest is what runs there. The mounts are the namespace's own and go with it.
+# $1 is the root; the rest is the command. The mounts belong to the namespace and end with it.
 _ENTER = """
 mount -t proc proc "$1/proc" &&
 mount --rbind /sys "$1/sys" &&
@@ -96,7 +96,7 @@ class Root:
     """An unpacked Debian with this checkout in the home of a user, "root" or "ordinary"."""
 
     def __init__(self, folder: Path, user: str) -> None:
-        """For a folder that holds a Debian."""
+        """Describe a folder that holds a Debian."""
         self.folder = folder
         self._user = user
         self.home = folder / _HOMES[user].lstrip("/")
@@ -110,7 +110,7 @@ class Root:
         if not packages:
             return
         install = "apt-get install --yes --quiet=2 --no-install-recommends"
-        # Lists of a mirror that stands still are good enough here, and signed in any case.
+        # Lists of an outdated mirror are good enough here, and signed in any case.
         update = "apt-get update --quiet=2 --option Acquire::Check-Valid-Until=false"
         words = f"{update} && {install} {' '.join(packages)}"
         self._must(f"({words}) > /tmp/apt.log 2>&1 || {{ tail -n 20 /tmp/apt.log; false; }}")
@@ -121,7 +121,7 @@ class Root:
         return self._enter(self._user, ["sh", "-c", script, "sh", *command])
 
     def put_checkout(self, source: Path = ROOT) -> None:
-        """Copy a checkout into the user's home, which is made too."""
+        """Copy a checkout into the user's home, which is created too."""
         if self._user != "root":
             self._must(f"useradd --create-home {self._user}")
         checkout = self.home / _CHECKOUT
@@ -149,10 +149,10 @@ class Root:
 
 
 def surroundings() -> dict[str, str]:
-    """The variables that lead a fresh machine to the network: proxies, and pip's index.
+    """The variables with which a fresh machine reaches the network: proxies, and pip's index.
 
     A machine behind a mirror has its address in a pip.conf. Other settings (caches, wheels on this
-    disk) would hide what is looked for.
+    disk) would hide what the trials look for.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
     command = [sys.executable, "-m", "pip", "config", "list"]
@@ -168,7 +168,7 @@ def surroundings() -> dict[str, str]:
 
 @contextmanager
 def unpacked(suite: str, user: str) -> Iterator[Root]:
-    """A pristine Debian with this checkout; it is gone afterwards.
+    """A pristine Debian with this checkout, which is removed afterwards.
 
     Raises:
         CommandError: it cannot be made.
@@ -190,7 +190,7 @@ def unpacked(suite: str, user: str) -> Iterator[Root]:
 
 
 def _base(suite: str) -> Path:
-    """The archive of a suite's minimal system, made where there is none of this week."""
+    """The archive of a suite's minimal system, made if there is none of this week."""
     archive = CACHE / f"{suite}.tar"
     if archive.exists() and time.time() - archive.stat().st_mtime < _SECONDS_KEPT:
         return archive
@@ -206,6 +206,6 @@ def _base(suite: str) -> Path:
         for package in (folder / "var/cache/apt/archives").glob("*.deb"):
             package.unlink()
         must(["tar", "--create", "--numeric-owner", "--file", new, "--directory", folder, "."])
-        # Renamed when complete: no run ever sees half of it.
+        # Renamed when complete, so that no run sees half of it.
         new.rename(archive)
     return archive

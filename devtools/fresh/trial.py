@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Set-ups on machines that have nothing yet, and what their ends mean."""
+"""Set-ups on machines that have nothing yet, and judgements of how they ended."""
 
 import re
 import time
@@ -12,7 +12,7 @@ from devtools.results import Result
 from devtools.system import advised_packages
 from devtools.workspace import CommandError
 
-# The set-ups, and how many megabytes each announces at most.
+# The set-ups, and the most megabytes that each may announce.
 COMMANDS = {
     "demo": (("make", "demo"), DEMO_MEGABYTES),
     "setup": (("python3", "dev.py", "setup"), TESTS_MEGABYTES),
@@ -27,7 +27,7 @@ _OF_MAKE = re.compile(r"(make(\[\d+\])?: |python3 dev\.py )")
 
 @dataclass(frozen=True)
 class Machine:
-    """A Debian suite, whose user runs the set-up, and what it has beside git, make and python3."""
+    """A Debian suite, the user of the set-up, and its packages beside git, make and python3."""
 
     suite: str
     user: str
@@ -39,7 +39,7 @@ class Machine:
         return "python3-venv" in self.packages
 
 
-# Debian 12 as root, which installs all that it wants; the others show what a user gets.
+# Debian 12 as root, who can install everything; the others show what a user gets.
 MACHINES = {
     "bookworm": Machine("bookworm", "root", ("python3-venv",)),
     "bare": Machine("trixie", "ordinary"),
@@ -47,7 +47,7 @@ MACHINES = {
     "gcc": Machine("trixie", "ordinary", ("python3-venv", "gcc", "libc6-dev")),
     "advised": Machine("trixie", "ordinary", ("python3-venv", *advised_packages())),
 }
-# Whose failure is the most informative: the newest Python, no rights, no compiler.
+# The most informative failures: the newest Python, no rights, no compiler.
 HARDEST = "venv"
 
 
@@ -79,7 +79,7 @@ def _trial(name: str, place: Root, what: str) -> Result:
 
 
 def judged(ended: Ended, at_most: int) -> tuple[bool, str]:
-    """True if a set-up ended as it should, and the line that says how."""
+    """True if a set-up ended as it should, and the line that shows how."""
     if ended.status:
         # make adds a line of its own after the last one of dev.py.
         said = [line for line in ended.lines if line.startswith("dev.py: ")]
@@ -88,12 +88,12 @@ def judged(ended: Ended, at_most: int) -> tuple[bool, str]:
     megabytes = sum(int(match["megabytes"]) for match in found)
     if megabytes > at_most:
         return False, f"{megabytes} MB were downloaded; it announces at most {at_most}"
-    # Without any, the machine's set-up before this one had it all.
+    # Without an announcement, the machine's set-up before this one had everything.
     return True, "; ".join(match[0] for match in found) or ended.last_line
 
 
 def says_the_one_command(ended: Ended, _: int) -> tuple[bool, str]:
-    """Without python3-venv the first words must be what installs it."""
+    """Without python3-venv, the first words must be the command that installs it."""
     lines = [line for line in ended.lines if line.strip() and not _OF_MAKE.match(line)]
     if ended.status == 0:
         return False, "it went on without python3-venv"

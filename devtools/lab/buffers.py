@@ -9,7 +9,7 @@ BUFINFO = Path("/sys/kernel/debug/dma_buf/bufinfo")
 
 @dataclass(frozen=True)
 class Buffer:
-    """One DMA-BUF: its inode, which no other has, its size in bytes, its exporter and name."""
+    """One DMA-BUF: its unique inode, its size in bytes, its exporter and its name."""
 
     inode: int
     size: int

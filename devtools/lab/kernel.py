@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The guest's kernel: Debian's package, fetched once, unpacked and never installed.
 
-Nothing of the machine's settings changes: apt keeps its lists in a folder of ours. The mirror is
-the one that the machine is set up with.
+The machine's settings stay: apt keeps its lists in a separate folder. The mirror is the one that
+the machine uses.
 """
 
 import hashlib
@@ -24,10 +24,10 @@ SUITE = "bookworm-backports"
 PACKAGE = re.compile(r"linux-image-6\.12\.(\d+)\+deb12-amd64")
 MODULES = ("9pnet_virtio", "9p", "overlay", "vgem", "vivid")
 
-# Their names change what a cached folder must hold, and so belong to its own name.
+# They decide what a cached folder must hold, and so are part of its name.
 _CONTENT = hashlib.sha256(repr(MODULES).encode()).hexdigest()[:8]
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-# Debian puts depmod and modprobe where an ordinary user's PATH does not lead.
+# Debian puts depmod and modprobe into a folder outside an ordinary user's PATH.
 _ALSO = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -36,7 +36,7 @@ class LabUnavailableError(CommandError):
 
 
 class MissingToolError(LabUnavailableError):
-    """A program is missing that one command would install."""
+    """A program is missing, which one command would install."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def find_program(name: str, *, package: str) -> Path:
     """The path of a program.
 
     Raises:
-        MissingToolError: nowhere; the message names the Debian package that has it.
+        MissingToolError: it is not found; the message names the Debian package that has it.
     """
     found = shutil.which(name) or shutil.which(name, path=_ALSO)
     if not found:
@@ -67,10 +67,10 @@ def cache_folder() -> Path:
 
 
 def get_kernel(cache: Path | None = None) -> Kernel:
-    """The newest kernel in the cache, else that of the archive.
+    """The newest kernel in the cache, or else that of the archive.
 
     Raises:
-        LabUnavailableError: neither has one: the archive is out of reach, or no longer has it.
+        LabUnavailableError: neither has one: the archive is unreachable, or no longer has it.
         MissingToolError: it cannot be unpacked here.
     """
     cache = cache or cache_folder()
@@ -88,7 +88,7 @@ def get_kernel(cache: Path | None = None) -> Kernel:
             except CommandError as error:
                 raise LabUnavailableError(f"the lab's kernel is Debian's: {error}") from error
             cached = package.name.partition("_")[0]
-            # Renamed when complete: no run ever sees half a kernel, and the first of two wins.
+            # Renamed when complete, so that no run sees half a kernel, and the first of two wins.
             if not (cache / f"{cached}-{_CONTENT}").exists():
                 made.rename(cache / f"{cached}-{_CONTENT}")
     folder_ = cache / f"{cached}-{_CONTENT}"
@@ -97,13 +97,13 @@ def get_kernel(cache: Path | None = None) -> Kernel:
 
 
 def newest(packages: Iterable[str]) -> str | None:
-    """The package of the highest version, None without any."""
+    """The package of the highest version, or None."""
     found = [match for name in packages if (match := PACKAGE.fullmatch(name))]
     return max(found, key=lambda match: int(match[1]))[0] if found else None
 
 
 def _download(work: Path) -> Path:
-    """Fetch the newest kernel's package, whose signature apt checks; where it lies."""
+    """Fetch the newest kernel's package, whose signature apt checks, and return its path."""
     for part in ("lists", "cache/archives"):
         (work / part / "partial").mkdir(parents=True)
     sources = work / "suite.list"
@@ -128,7 +128,7 @@ def _download(work: Path) -> Path:
 
 
 def _unpack(package: Path, work: Path) -> Path:
-    """Keep of a package what a boot needs: 12 MB of 106."""
+    """Keep only the parts of a package that a boot needs: 12 MB of 106."""
     whole, kept = work / "whole", work / "kept"
     (kept / "modules").mkdir(parents=True)
     capture([find_program("dpkg-deb", package="dpkg"), "--extract", package, whole])

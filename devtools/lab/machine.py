@@ -15,20 +15,20 @@ from pathlib import Path
 from devtools.lab.kernel import Kernel, LabUnavailableError, MissingToolError, find_program
 
 _INIT = Path(__file__).with_name("init.sh")
-# Where the guest sees the folder for results.
+# The path at which the guest sees the folder for results.
 RESULTS = Path("/run/samebytes-lab")
 SCRATCH = Path("/run/tmp")
 
-# On a busy host an emulated timer may miss the kernel's check of it, which would end in a panic.
+# On a busy host, an emulated timer may fail the kernel's check of it, which ends in a panic.
 _KERNEL_LINE = "console=ttyS0 quiet panic=-1 no_timer_check rdinit=/init"
-# What leads the host's Python to its libraries and devices; no more, as the job lies in a file.
+# The variables by which the host's Python finds its libraries and devices; the job is in a file.
 _PASSED_ON = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH", "XDG_CACHE_HOME", "COLUMNS")
 _PASSED_ON_PREFIXES = ("LC_", "PYTHON", "SAMEBYTES_", "OCL_", "LIBVA_", "HYPOTHESIS_")
 
 
 @dataclass(frozen=True)
 class Tools:
-    """The paths of the programs."""
+    """The paths of the programs that the lab uses."""
 
     qemu: Path
     busybox: Path
@@ -58,7 +58,7 @@ def find_tools() -> Tools:
 
 
 def needs_libraries(program: Path) -> bool:
-    """True if a program is linked to libraries, by ldd, which fails for others."""
+    """True if a program is linked to libraries: ldd fails for others."""
     return not subprocess.run(["ldd", program], capture_output=True, check=False).returncode
 
 
@@ -74,9 +74,9 @@ class Size:
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a guest: the job's status, or None when the job gave none.
+    """The end of a guest: the job's status, or None if it gave none.
 
-    `folder` holds what the job wrote to RESULTS; `console` is what the kernel said.
+    `folder` holds the files that the job wrote to RESULTS; `console` is the kernel's output.
     """
 
     status: int | None
@@ -97,7 +97,7 @@ def boot(
 ) -> Iterator[Ended]:
     """Run a command in a guest that sees the host's files; its output comes to this terminal.
 
-    The guest is gone when the body starts, the folder of results when it ends.
+    The guest has ended when the body starts; the folder of results is removed after it.
     """
     with tempfile.TemporaryDirectory(prefix="samebytes-lab-") as folder:
         work = Path(folder)
@@ -126,9 +126,9 @@ def boot(
 
 
 def initramfs(kernel: Kernel, busybox: Path, folder: Path) -> bytes:
-    """Pack busybox, the modules and init.sh, laid out in a folder that is empty.
+    """Pack busybox, the modules and init.sh, after copying them into an empty folder.
 
-    /dev/console comes with the kernel.
+    The kernel makes /dev/console.
     """
     (folder / "bin").mkdir()
     (folder / "modules").mkdir()
@@ -138,7 +138,7 @@ def initramfs(kernel: Kernel, busybox: Path, folder: Path) -> bytes:
     for name, file in files.items():
         shutil.copyfile(file, folder / name)
         (folder / name).chmod(0o755)
-    # A folder comes before what lies in it.
+    # A folder comes before its contents.
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
     return subprocess.run(
         [busybox, "cpio", "--create", "--format", "newc"],
@@ -162,7 +162,7 @@ def qemu_command(qemu: Path, size: Size) -> list[str | Path]:
 
 
 def _shared(tag: str, folder: Path, options: str) -> tuple[str, str]:
-    # "none" is the model for a QEMU that is not root: who owns a new file does not matter here.
+    # "none" is the model for a QEMU that is not root: the owner of new files does not matter here.
     return (
         "-virtfs",
         f"local,path={folder},mount_tag={tag},security_model=none,{options}",
@@ -170,7 +170,7 @@ def _shared(tag: str, folder: Path, options: str) -> tuple[str, str]:
 
 
 def _run(command: Sequence[str | Path], timeout: float) -> bool:
-    """Run QEMU; whether the time was up. It is killed then, and at any exception."""
+    """Run QEMU; True if the time was up. It is killed then, and at any exception."""
     qemu = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
         qemu.wait(timeout)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin for the guest: tests must find DMA-BUFs there, and leave none behind.
 
-After the last test no DMA-BUF may live that did not live before the first; one that does is named
-with the test during which it came to be. A test that skips because of the kernel has failed, since
-no other kernel could do more. Loaded with `-p devtools.lab.pytest_plugin`.
+After the last test, no DMA-BUF may live that did not live before the first. One that does is named
+with the test during which it appeared. A test that skips because of the kernel has failed, since
+no other kernel could do more. Load it with `-p devtools.lab.pytest_plugin`.
 """
 
 import gc
@@ -18,7 +18,7 @@ _BECAUSE_OF_THE_KERNEL = ("Skipped: this kernel ", "this kernel ")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that says where the host reads of leftovers."""
+    """Add the option for the file in which the host reads about leftovers."""
     parser.addoption("--leftovers", type=Path, required=True, metavar="FILE")
 
 
@@ -40,7 +40,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 class _Watch:
-    """Remembers during which test each DMA-BUF was first seen."""
+    """A record of the test during which each DMA-BUF was first seen."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -49,13 +49,13 @@ class _Watch:
         self._left: list[str] = []
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        """A test and the fixtures of its own are done; wider fixtures may still hold buffers."""
+        """Look when a test and its own fixtures are done; wider fixtures may still hold buffers."""
         for inode in self._new():
             self._born.setdefault(inode, nodeid)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """All fixtures are done: nothing may be left."""
+        """Look when all fixtures are done: nothing may be left."""
         if self._new():
             gc.collect()  # a traceback that pytest keeps, or a cycle of a test's own
         self._left = [
@@ -67,7 +67,7 @@ class _Watch:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name what is left."""
+        """Name the buffers that are left."""
         for line in self._left:
             terminalreporter.write_line(f"LEFT OVER {line}", red=True)
 

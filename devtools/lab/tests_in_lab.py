@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pytest in the lab: which tests, and what becomes of the outcome."""
+"""pytest in the lab: the choice of tests, and the judgement of their outcome."""
 
 import shlex
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def lab(
 
 
 def chosen(arguments: Sequence[str]) -> list[str]:
-    """pytest's arguments, with the usual mark, devices and files where none are given."""
+    """pytest's arguments, with the usual mark, devices and files if none are given."""
     words = list(arguments)
     if not any(word.startswith("-m") for word in words):
         words += ["-m", MARK]

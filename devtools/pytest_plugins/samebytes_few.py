@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin: each test with one of its parameters.
 
-`--few` keeps the first of each test function's parametrizations; the others count as deselected. A
-tier uses it that asks whether a test can run at all in other company: one parameter answers that as
-well as a hundred do, and the tests together run all of them.
+`--few` keeps the first parametrization of each test function; the others count as deselected. It is
+for a tier that shows only whether tests run with other packages around: one parameter shows that
+as well as a hundred do, and the tests together run all of them.
 
 `--kit-without=NAME` leaves out the tests of `samebytes.testing` whose names contain NAME, for the
 same reason: they take long. Tests that only have such a name stay.
@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kit-without", action="append", default=[], metavar="NAME")
 
 
-@pytest.hookimpl(trylast=True)  # after -k and -m, so that one of what they leave is kept
+@pytest.hookimpl(trylast=True)  # after -k and -m, so that one of the selected is kept
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out tests of the kit, and parametrizations beyond the first."""
     names, few = config.getoption("kit_without"), config.getoption("few")

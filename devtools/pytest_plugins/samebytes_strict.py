@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pytest plugin: a test skipped for a missing package or device has failed.
 
-Skips give the reason "missing package: NAME ..." (pytest.importorskip has its own words, which
-count too), or "missing device NAME ...", which a software device could be. Other reasons stay
+The reason of such a skip is "missing package: NAME ..." (pytest.importorskip's own words count
+too), or "missing device NAME ..." for a device that software could replace. Other skips stay
 skips. `--may-miss=NAME` makes an exception.
 """
 
@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note beside the report which test runs: a signal that ends the run leaves no report."""
+    """Record the running test beside the report: a signal that ends the run leaves no report."""
     if report := item.config.getoption("xmlpath"):
         Path(report).with_suffix(".running").write_text(item.nodeid)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the site, and check that it asks no other host for anything."""
+"""The build of the site, and a check that it loads nothing from other hosts."""
 
 import os
 import re
@@ -12,9 +12,9 @@ from devtools.venv import PYTHON
 from devtools.workspace import ROOT, run
 
 SITE = ROOT / "build" / "site"
-# MkDocs reads it. Material would print a page of advertisement about a later MkDocs.
+# MkDocs reads it; without it, Material prints an advertisement about a later MkDocs.
 _ENVIRONMENT = {"NO_MKDOCS_2_WARNING": "1"}
-# What a browser loads by itself. A link that the reader has to follow may lead anywhere.
+# The tags whose targets a browser loads by itself. Links that a reader follows may lead anywhere.
 _LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*\bsrc=["']?(?:https?:)?//"""
     r"""|<link\b(?=[^>]*\brel=["']?(?:stylesheet|preload|preconnect|icon))[^>]*\bhref=["']?(?:https?:)?//"""
@@ -24,7 +24,7 @@ _LOADED = re.compile(
 
 
 def site(folder: Path = SITE) -> Result:
-    """Build the site strictly into `folder`, in place of what was there."""
+    """Build the site strictly into `folder`, replacing its contents."""
     shutil.rmtree(folder, ignore_errors=True)
     if _mkdocs("build", "--strict", "--site-dir", str(folder)):
         return Result("site", False, "mkdocs build --strict failed: its messages are above")
@@ -38,7 +38,7 @@ def site(folder: Path = SITE) -> Result:
 
 
 def serve() -> int:
-    """Build the site again whenever a page changes, and show it on this machine alone."""
+    """Rebuild the site whenever a page changes, and show it only on this machine."""
     return _mkdocs("serve", "--dev-addr", "127.0.0.1:8000")
 
 

@@ -9,22 +9,22 @@ from typing import Any
 
 import griffe
 
-# A subclass repeats what its base says only where it differs.
+# A subclass repeats its base's text only where it differs.
 _ABSTRACT = "NotImplementedError"
-# First words of a summary that names what is returned.
+# The first words of a summary that names the result.
 _NAMING = re.compile(
     r"(A|All|An|As|Both|Bytes|Each|Elements|Every|For|Function|Images|In|Its|Layouts|New|None|One"
     r"|Properties|Return|Rows|Shapes|The|This|True|Two|Whole|[^A-Z].*)"
 )
 # A summary that sends its reader to another method of the class.
 _AS = re.compile(r"As `(\w+)\(")
-# Parameters that are so called are owned by somebody.
+# Parameters with these names have an owner.
 _NATIVE = re.compile(r"(\w+_)?(fd|handle|pointer|display|queue|native)")
 _OWNED = re.compile(
     r"\b(keep|kept|held|hold|own|stay|clos(e|ing)|caller|duplicate|lent|borrow|release|freed?|alive"
     r"|yours|take|taken|user's|reference|retain)"
 )
-# Parameters that are so called are counted in one of these.
+# Parameters with these names are counted in one of these units.
 _UNITS = {
     re.compile(r"timeout|interval|patience"): ("second",),
     re.compile(r"nbytes|offset|pitch(es)?$|alignment"): ("byte",),
@@ -61,7 +61,7 @@ def lacking(function: griffe.Function) -> list[str]:
 
 
 def _says_what_it_returns(function: griffe.Function, sections: dict[Any, Any]) -> bool:
-    """In a section of its own, or by a summary that is a name of it: "The tensors of ...".
+    """True if a section, or a summary that names the result ("The tensors of ..."), says so.
 
     A summary such as "Open a device" says what is done, not what is returned.
     """
@@ -83,7 +83,7 @@ def _unsaid(function: griffe.Function, sections: dict[Any, Any]) -> Iterator[str
     whole = _text(function)
     words = set(re.findall(r"\w+", whole.lower()))
     for parameter in sections.get(griffe.DocstringSectionKind.parameters, ()):
-        # What another method explains is explained there.
+        # Parameters that another method explains need no explanation here.
         elsewhere = re.search(r"\bas (of|for) `", parameter.description)
         measured = str(parameter.annotation) != "bool" and not elsewhere
         for name in (name.strip(" *") for name in parameter.name.split(",")):
@@ -101,7 +101,7 @@ def _explained(sections: dict[Any, Any]) -> set[str]:
 
 
 def _inherited(function: griffe.Function) -> griffe.Function | None:
-    """The method that this one overrides, or is said to be like, and that has a docstring."""
+    """The method with a docstring that this one overrides, or refers to."""
     owner = function.parent
     if not isinstance(owner, griffe.Class):
         return None
@@ -117,7 +117,7 @@ def _inherited(function: griffe.Function) -> griffe.Function | None:
 
 
 def _raised(function: griffe.Function) -> set[str]:
-    """The classes of errors that the body itself raises, and that no `try` around them catches."""
+    """The classes of errors that the body raises itself and that no `try` around it catches."""
     found: set[str] = set()
     body = ast.parse(textwrap.dedent(function.source)).body[0].body  # type: ignore[attr-defined]  # a function
     waiting: list[tuple[ast.AST, str]] = [(node, "") for node in body]
@@ -144,8 +144,8 @@ def _raised(function: griffe.Function) -> set[str]:
 def unexplained(class_: griffe.Class) -> list[str]:
     """The public properties and attributes that no docstring of the class or its bases names.
 
-    The parameters of an element are left out: its annotations explain them, and a page of its own
-    shows that. So are the `args` of an exception.
+    The parameters of an element are left out, since its annotations explain them on a page of their
+    own. So are the `args` of an exception.
     """
     lines = (class_, *class_.mro())
     element = any(each.name == "Element" for each in lines)

@@ -16,7 +16,7 @@ _log = logging.getLogger("mkdocs.plugins.samebytes")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that stand for files of the repository."""
+    """Add pages that stand for files of the repository."""
     for path in links.linked_pages(ROOT):
         files.append(
             File.generated(
@@ -38,6 +38,6 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_build(config: MkDocsConfig) -> None:  # noqa: ARG001  # as above
-    """Look at the reference."""
+    """Check the reference."""
     for complaint in reference.complaints():
         _log.warning(complaint)

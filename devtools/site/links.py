@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links and marks of Markdown files, as they are in the repository and as the site needs them.
+"""Links and marks of Markdown files, in the form of the repository and in that of the site.
 
 The pages of docs/ keep their places. Any other file of the repository that a page links to gets a
 page of its own below `repository/`: Markdown as it is, everything else as a block of code.
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
-# What is not prose: blocks of code, and code within a line.
+# Everything but prose: blocks of code, and code within a line.
 _CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?\[[^\]]*\]\(\s*<?)(?![a-zA-Z][\w+.-]*:|#|//)([^)\s>#]+)([^)]*\))")
 _DEVICES = re.compile(r"^<!-- runs on: ([^>]+?) -->\n", re.MULTILINE)
@@ -31,7 +31,7 @@ def slug(heading: str, separator: str = "-") -> str:
 
 
 def page_of(root: Path, path: PurePosixPath) -> str:
-    """The path of a repository's file or folder on the site, below its docs folder."""
+    """The path on the site, below its docs folder, of a file or folder of the repository."""
     if path.parts[0] == "docs":
         return str(PurePosixPath(*path.parts[1:]))
     place = PurePosixPath("repository", path)
@@ -55,7 +55,7 @@ def with_devices(markdown: str, page: str) -> str:
     """The text of a page, with a line in place of each comment that names devices.
 
     Args:
-        markdown: of the page.
+        markdown: the text of the page.
         page: its path below the folder of the documents, from which links lead.
     """
     link = posixpath.relpath(_HELP, posixpath.dirname(page) or ".")
@@ -68,7 +68,7 @@ def with_devices(markdown: str, page: str) -> str:
 
 
 def linked_pages(root: Path) -> list[PurePosixPath]:
-    """Every file and folder outside of docs/ that a page leads to, in one step or in several."""
+    """Every file and folder outside of docs/ to which pages link, directly or indirectly."""
     waiting = [PurePosixPath(p.relative_to(root)) for p in sorted((root / "docs").rglob("*.md"))]
     found: set[PurePosixPath] = set()
     while waiting:
@@ -93,7 +93,7 @@ def shown(root: Path, path: PurePosixPath) -> str:
 
 
 def _leads_to(root: Path, path: PurePosixPath) -> Iterator[PurePosixPath]:
-    """The files of a folder, or what a Markdown file links to."""
+    """The files of a folder, or the targets of a Markdown file's links."""
     if (root / path).is_dir():
         yield from (path / p.name for p in sorted((root / path).iterdir()) if p.is_file())
     elif path.suffix == ".md":
@@ -106,7 +106,7 @@ def _resolved(file: PurePosixPath, target: str) -> PurePosixPath:
 
 
 def _in_prose(text: str, change: Callable[[str], str]) -> str:
-    """The text with everything changed that is not code."""
+    """The text with everything but code changed."""
     parts, end = [], 0
     for code in _CODE.finditer(text):
         parts += [change(text[end : code.start()]), code[0]]

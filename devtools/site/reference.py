@@ -16,21 +16,21 @@ from devtools.site.docstrings import lacking, unexplained
 from devtools.workspace import DISTRIBUTIONS, ROOT, source_files
 
 PAGES = ROOT / "docs" / "reference" / "api"
-# What samebytes itself has is not shown once more where plugins import it.
+# Names of samebytes itself are not shown again where plugins import them.
 _LAST = ("samebytes.plugins", "samebytes.testing")
-# Nobody imports the demo, and each rule is a function, which the rule book lists.
+# Nobody imports the demo, and each rule is a function that the rule book lists.
 _NOT_SHOWN = ("samebytes_demo", "samebytes.testing.rules.")
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)$(?:\n +\S.*)*", re.MULTILINE)
 _INHERITED = re.compile(r"inherited_members: \[([\w, ]*)\]")
-# Its suites inherit hundreds of tests, which the rule book lists.
+# Its suites inherit hundreds of tests that the rule book lists.
 _SUITES = "samebytes.testing."
-# pytest calls these by their names, with what their fixtures give.
+# pytest calls these by name, with the values of their fixtures.
 _CALLED_BY_PYTEST = re.compile(r"test_|pytest_")
 
 
 @dataclass(frozen=True)
 class Name:
-    """A public name: where users import it from, and what it is."""
+    """A public name: the module from which users import it, and the object."""
 
     path: str
     object: griffe.Object
@@ -43,7 +43,7 @@ def complaints(pages: Path = PAGES) -> list[str]:
 
 
 def public_names() -> list[Name]:
-    """One for each object that a public module exports, under the first module that does."""
+    """One Name for each object that public modules export, under the first of these modules."""
     loader = _loader()
     found: dict[str, Name] = {}
     for module in modules():
@@ -53,7 +53,7 @@ def public_names() -> list[Name]:
             if member is None or str(exported) == "__version__":
                 continue
             target = _target(member)
-            # Another public module: it has its own names.
+            # Another public module has its own names.
             if not target.is_module:
                 found.setdefault(target.canonical_path, Name(f"{module}.{exported}", target))
     return list(found.values())
@@ -61,7 +61,7 @@ def public_names() -> list[Name]:
 
 @cache
 def modules() -> list[str]:
-    """The modules with `__all__` that no underscore hides, those first that document a name."""
+    """The modules with `__all__` and without an underscore; those that document a name first."""
     found = set()
     for folder in (d.path / "src" for d in DISTRIBUTIONS):
         for file in source_files(".py", below=folder):
@@ -123,7 +123,7 @@ def _of_docstrings(names: list[Name]) -> Iterator[str]:
 
 
 def _functions(name: Name, names: list[Name]) -> Iterator[tuple[str, griffe.Function]]:
-    """The function itself, or the public methods of the class."""
+    """The function itself, or the public methods of a class."""
     if isinstance(name.object, griffe.Function):
         yield name.path, name.object
     if isinstance(name.object, griffe.Class):
@@ -138,7 +138,7 @@ def _functions(name: Name, names: list[Name]) -> Iterator[tuple[str, griffe.Func
 
 
 def _from_private_bases(name: Name, names: list[Name]) -> dict[str, griffe.Object]:
-    """The public members that a class has of bases which no page shows."""
+    """The public members that a class inherits from bases that no page shows."""
     if not isinstance(name.object, griffe.Class) or name.path.startswith(_SUITES):
         return {}
     public = {each.object.canonical_path for each in names}
