@@ -169,8 +169,13 @@ def test_remote_tensors_for_booleans(gpu: Any) -> None:
     request = InferRequest(compile_model(named([x], [y]), gpu))
     with pytest.raises(LayoutError, match=r"input 'x' is bool.*no remote tensors"):
         request.set_tensor("x", native(gpu, (1, 8), "boolean"))
-    request.set_tensor("x", np.array([[True, False] * 4]), copy=True)
-    assert np.asarray(request.infer().planes[0]).tolist() == [[False, True] * 4]
+    # Whole pages, which the GPU would import as a remote tensor, and others.
+    for memory in (samebytes.context("cpu").allocate((1, 8), "bool"), np.zeros((1, 8), bool)):
+        np.asarray(memory)[...] = [True, False] * 4
+        with pytest.raises(CopyRequiredError, match="copies ordinary memory"):
+            request.set_tensor("x", memory)
+        request.set_tensor("x", memory, copy=True)
+        assert np.asarray(request.infer().planes[0]).tolist() == [[False, True] * 4]
 
 
 def test_strided_memory_is_made_dense(gpu: Any) -> None:

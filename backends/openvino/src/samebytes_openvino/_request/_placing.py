@@ -104,6 +104,13 @@ class Placer:
         element = port.element
         return element is not None and element.name in self.rules.converts
 
+    def _may_be_remote(self, port: Port) -> bool:
+        """False if the plugin converts the port's elements, or takes no remote tensors of them."""
+        element = port.element
+        is_input = port.kind == "input"
+        refused = is_input and element is not None and element.name in self.rules.refuses_remote
+        return not (refused or self.converts(port))
+
     def dense(self, port: Port, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """Dense memory for copies of what is bound to a port."""
         before = self._copies.get(port)
@@ -162,7 +169,7 @@ class Placer:
             bound = self._in_place(port, host, dense, of_plugin)
             if bound is not None:
                 return bound
-        if isinstance(source.context, HostContext) and not self.converts(port):
+        if isinstance(source.context, HostContext) and self._may_be_remote(port):
             remote = self._try_remote(source, access, refusals)
             if remote is not None:
                 return self._remote(port, remote, copy)
