@@ -140,6 +140,11 @@ static ze_result_t describe_argument(struct graph *graph, size_t i, char *log, s
                  argument->port.name);
         return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
     }
+    if (argument->rank > GRAPH_PROPERTIES_RANK) { /* OpenVINO would take the first five for all */
+        snprintf(log, log_size, "%s has %zu dimensions, and the graph extension describes %d",
+                 argument->port.name, argument->rank, GRAPH_PROPERTIES_RANK);
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    }
     if (argument->port.is_state && !argument->is_input) {
         graph->staging[i] = malloc(argument->size + 1);
         if (!graph->staging[i])

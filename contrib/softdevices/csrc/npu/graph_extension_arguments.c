@@ -68,8 +68,7 @@ ze_result_t graph_get_argument_3(struct graph *handle, uint32_t index,
     struct graph_property_strides *more = config()->has_strides ? out->next : NULL;
     for (; more; more = more->next)
         if (more->stype == GRAPH_STYPE_PROPERTY_STRIDES)
-            more->supported =
-                argument->type->bits % 8 == 0 && argument->rank <= GRAPH_PROPERTIES_RANK;
+            more->supported = argument->type->bits % 8 == 0;
     out->rank = (uint32_t)argument->rank;
     copy_name(out->friendly_name, argument->port.name);
     for (size_t i = 0; i < argument->port.tensor_name_count; i++)

@@ -14,7 +14,7 @@ size_t graph_strides_extent(const struct graph_argument *argument, const struct 
 {
     if (!value->has_strides)
         return argument->size;
-    if (argument->type->bits % 8 || argument->rank > GRAPH_PROPERTIES_RANK)
+    if (argument->type->bits % 8)
         return 0;
     size_t extent = argument->type->bits / 8;
     for (size_t d = 0; d < argument->rank; d++) {

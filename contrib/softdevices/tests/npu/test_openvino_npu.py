@@ -249,6 +249,26 @@ else:
     )
 
 
+def test_more_than_five_dimensions_are_refused_with_the_reason(openvino: Run) -> None:
+    """OpenVINO takes the shape from the extension, whose arguments have five."""
+    openvino(
+        """
+for rank in (5, 6):
+    x = op.parameter([1] * (rank - 2) + [3, 2], np.float32, name="the input")
+    values = np.arange(6, dtype=np.float32).reshape(x.shape)
+    try:
+        compiled = core.compile_model(ov.Model([op.abs(x)], [x], f"rank {rank}"), "NPU")
+    except RuntimeError as error:
+        assert rank == 6
+        assert "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE" in str(error)
+        assert "the input has 6 dimensions" in str(error)
+    else:
+        assert rank == 5
+        assert (compiled(values)[0] == values).all()
+"""
+    )
+
+
 def test_a_model_says_what_it_needs_and_the_driver_whether_it_has_that(
     openvino: Run, trace_file: str
 ) -> None:
