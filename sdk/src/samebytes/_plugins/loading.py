@@ -54,7 +54,7 @@ def load(path: str, plugin: str) -> Any:
 
 
 def _half_imported(error: BaseException) -> str | None:
-    """The half-imported module that caused this error, if any; only for errors of Python's own."""
+    """The half-imported module that caused an error of Python itself; None for any other."""
     module: object = None
     if isinstance(error, AttributeError):
         module = error.obj

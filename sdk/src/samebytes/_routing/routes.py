@@ -149,7 +149,8 @@ class Routes:
 def _leave_queue(item: Any) -> None:
     """Forget that edges of a route took the queue of map(queue=), since it refused the item.
 
-    An edge passes the queue on to what it maps on the way too, but to another item: that stays.
+    An edge may map another item on the way. A refusal of that item changes nothing: the edge itself
+    has taken the queue.
     """
     current = ordering.get()
     if current is not None and current[2] is item:

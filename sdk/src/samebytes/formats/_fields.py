@@ -122,14 +122,14 @@ def duration_of(metadata: Mapping[str, Any]) -> Fraction | None:
 
 
 def length_of(metadata: Mapping[str, Any], time_base: Fraction | None) -> Fraction | None:
-    """The seconds that a frame lasts: its duration, or else one unit of a time base in frames.
+    """The seconds that a frame lasts: its duration, or one unit of a time base that counts frames.
 
     Args:
-        metadata: that of a frame.
-        time_base: that of its time. A unit of less than 1/240 s is not the length of a frame.
+        metadata: the metadata of the frame.
+        time_base: the unit of its pts. A unit of less than 1/240 s counts no frames.
 
     Returns:
-        None if neither says it.
+        None if neither is known.
 
     Raises:
         LayoutError: the duration is not a Fraction (or int) from 0 on.
