@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes: found in a mask, drawn into the planes of a picture."""
+"""Boxes that are found in a mask and drawn into the planes of a picture."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["COLOUR", "Array", "Box", "draw_boxes", "find_boxes", "line_width"]
 Array = npt.NDArray[Any]
 
 COLOUR = {"y": 210, "u": 16, "v": 146, "a": 255}
-"""The boxes' yellow, by component, opaque. Gray pictures get its y."""
+"""The yellow of the boxes, opaque, by component. Gray pictures get its y."""
 
 _SMALLEST = 2
-"""Cells; less is taken for noise of the encoder."""
+"""The smallest group of cells that is a box; fewer cells count as noise of the encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def find_boxes(mask: Array, cell: int, image: ImageInfo) -> list[Box]:
     """One box around each connected group of cells that are not zero, from the top down.
 
     Args:
-        mask: uint8 [rows, columns]; OpenCV reads it where it lies.
+        mask: uint8 [rows, columns]; OpenCV reads it in place.
         cell: pixels of the picture along each side of a cell.
     """
     count, _, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
@@ -61,7 +61,7 @@ def find_boxes(mask: Array, cell: int, image: ImageInfo) -> list[Box]:
 
 
 def line_width(image: ImageInfo) -> int:
-    """Pixels of a box's lines: even, so that chroma has whole ones too."""
+    """The width of a box's lines in pixels: even, so that chroma has whole pixels too."""
     return max(2, round(image.height / 180) * 2)
 
 
@@ -70,7 +70,7 @@ def draw_boxes(planes: Sequence[Array], image: ImageInfo, boxes: Sequence[Box]) 
 
     Args:
         planes: [rows, columns] or [rows, columns, channels], writable; OpenCV writes into them
-            where they lie, and refuses an array of which it would have to make a copy.
+            in place, and refuses an array that it would have to copy.
     """
     for array, plane, names in zip(
         planes, image.format.planes, image.format.plane_names, strict=True
@@ -83,7 +83,7 @@ def draw_boxes(planes: Sequence[Array], image: ImageInfo, boxes: Sequence[Box]) 
 def _outline(
     array: Array, colour: Sequence[int], box: Box, line: int, shifts: tuple[int, int]
 ) -> None:
-    # In units of this plane's own elements; the far edges round up, as the planes' sizes do.
+    # In units of this plane's elements; the far edges are rounded up, as the planes' sizes are.
     left, top = box.x >> shifts[0], box.y >> shifts[1]
     right = -(-(box.x + box.width) >> shifts[0])
     bottom = -(-(box.y + box.height) >> shifts[1])

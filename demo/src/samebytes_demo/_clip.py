@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A test clip: chequered tiles that move over a still grid. Where each one is can be computed."""
+"""A test clip: chequered tiles that move over a still grid, at places that can be computed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Swing:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One moving rectangle. Its lines let every part of it change when it moves."""
+    """One moving rectangle. Because of its lines, every part of it changes when it moves."""
 
     colour: str
     width: int
@@ -88,7 +88,7 @@ def tiles(width: int = WIDTH, height: int = HEIGHT) -> tuple[Tile, ...]:
 
 
 def _even(value: float) -> int:
-    """Chroma is stored for every second pixel: even coordinates keep it under its tile."""
+    """Round to an even number: chroma, stored for every second pixel, then stays under its tile."""
     return max(2, round(value / 2) * 2)
 
 
@@ -109,14 +109,14 @@ def make_clip(
 
     Raises:
         DemoError: this FFmpeg cannot encode H.264.
-        ValueError: no such size.
+        ValueError: the size is not allowed.
     """
     if width % 2 or height % 2 or min(width, height) < 64:
         raise ValueError(f"a clip must have an even size of at least 64x64, not {width}x{height}")
     graph = _graph(width, height)
     with av.open(path, "w") as container:
         try:
-            # x264 would find few uses for B-frames in such a clip; here they are three of four.
+            # x264 would use few B-frames in such a clip; this makes three of four frames B-frames.
             options = {"preset": "veryfast", "bf": "3", "b_strategy": "0"}
             stream = container.add_stream("libx264", rate=RATE, options=options)
         except av.codec.codec.UnknownCodecError:
@@ -128,7 +128,7 @@ def make_clip(
         for index in range(frames):
             frame = graph.vpull()
             frame.pts, frame.time_base = index, Fraction(1, RATE)
-            # The sources call each frame an I-frame, and the encoder would make it one.
+            # The sources mark each frame as an I-frame, and the encoder would make it one.
             frame.pict_type = PictureType.NONE
             container.mux(stream.encode(frame))
             on_frame(index + 1)

@@ -23,11 +23,11 @@ __all__ = ["SUMMARY", "add_arguments", "run"]
 SUMMARY = "decode a video, find what moves, draw boxes and encode, all on one memory"
 
 _FRAMES = 90
-"""Of the clip that the demo makes: three seconds."""
+"""The frames of the clip that the demo makes: three seconds."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Declare the options."""
     parser.description = (
         "Decodes a video with FFmpeg, runs a model on the planes with OpenVINO, finds and draws "
         "boxes with OpenCV and encodes the same frames again, without copying a byte between "
@@ -61,8 +61,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the demo.
 
     Returns:
-        0; 1 with a message on the standard error if it cannot be done; or 128 and the number of
-        the signal that ended it.
+        0; 1 with a message on the standard error if it cannot be done; or 128 plus the number
+        of the signal that ended it.
     """
     from ._signals import ends_by_signals
 
@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             status = _report(args, ending)
         except BaseException as error:
-            # Whatever a signal turned into on its way through native code.
+            # A signal may have become any exception on its way through native code.
             status = ending.status or _failed(error)
-    # It may have come when nothing could be raised.
+    # The signal may have come when nothing could be raised.
     return ending.status or status
 
 
@@ -84,7 +84,7 @@ def _report(args: argparse.Namespace, ending: Ending) -> int:
     except BrokenPipeError:
         raise
     except OSError:
-        return 1  # `samebytes` says why
+        return 1  # `samebytes` reports the error
     if not report.same_boxes:
         print("samebytes demo: the ways found different boxes", file=sys.stderr)
         return 1
@@ -92,7 +92,7 @@ def _report(args: argparse.Namespace, ending: Ending) -> int:
 
 
 def _failed(error: BaseException) -> int:
-    """Print what went wrong, if it is an error that the demo knows; else raise it again."""
+    """Print the message of an error that the demo knows; raise any other again."""
     message = explain(error)
     if message is None:
         raise error

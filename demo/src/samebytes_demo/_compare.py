@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timed passes of the pipeline: with samebytes, by hand and in the copying idiom, in turns."""
+"""The timed passes of the pipeline with samebytes, by hand and in the copying idiom, in turns."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .pipelines import run_copying, run_native, run_samebytes
 __all__ = ["FRAMES", "ROUNDS", "compare_pipelines", "one_thread", "possible"]
 
 FRAMES = 20
-"""Of one pass, at most."""
+"""The frames of one pass, at most."""
 ROUNDS = 9
-"""Passes of each way: each of three ways begins as many rounds as the others."""
+"""The passes of each way: each of three ways begins as many rounds as the others."""
 _FAST = {"preset": "ultrafast"}
-"""For libx264. Encoding is the same work in every way: the less of it, the more is seen."""
+"""Options of libx264. Every way encodes alike: with less of it, differences show better."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let OpenCV work in the caller's thread alone."""
+    """Make OpenCV work only in the caller's thread."""
     before = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:
@@ -55,10 +55,10 @@ def compare_pipelines(
 
     Args:
         scratch: a file to write, again and again.
-        detector: makes what finds the boxes in such frames.
-        boxes: those that were found before, with which every pass is compared.
+        detector: makes the detector for such frames.
+        boxes: the boxes of the earlier pass, with which every pass is compared.
         options: wait, allow_copy and own_pages of `run_samebytes`.
-        missing: ways that are left out, with the reasons.
+        missing: the ways that are left out, with the reasons.
         on_pass: called with the number of passes that are done.
 
     Raises:
@@ -93,8 +93,8 @@ def possible(
 ) -> list[str]:
     """The ways that run; the reasons why others do not are added to `missing`.
 
-    Each runs a pass that is not measured: the first would otherwise pay for what all need, such as
-    loading the codecs' code.
+    Each runs a pass that is not measured: otherwise the first would pay for what all need, such as
+    loading the code of the codecs.
 
     Raises:
         DemoError: samebytes itself does not run.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timed passes of an RGB model on decoded frames, and how much the ways' pixels differ."""
+"""The timed passes of an RGB model on decoded frames, and the differences of the ways' pixels."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _WAYS: Mapping[str, type[RgbWay]] = {way.name: way for way in (SamebytesRgb, ByH
 _CODECS = ("decode",)
 _STAGES = ("decode", "picture and model")
 _FRAMES = 40
-"""Of one pass, at most: they cost less than those of the whole pipeline."""
+"""The frames of one pass, at most: they cost less than those of the whole pipeline."""
 _SAMPLES = 5
-"""Frames whose pixels are compared."""
+"""The number of frames whose pixels are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Difference:
     """The difference between the model's inputs in two ways, in steps of 0 to 255.
 
     Attributes:
-        mean: over all elements.
-        most: of one element.
+        mean: the mean over all elements.
+        most: the largest of one element.
     """
 
     mean: float
@@ -46,7 +46,7 @@ class Difference:
 
 @dataclass(slots=True)
 class RgbComparison:
-    """A `Comparison`, and what the other ways gave the model.
+    """A `Comparison`, and the inputs that the other ways gave the model.
 
     Attributes:
         differences: from samebytes to the other ways, by their names.
@@ -67,8 +67,8 @@ def compare_rgb(
     """Decode, make the model's picture and run it; every codec and model with one thread.
 
     Args:
-        frames: that the video has.
-        missing: ways that are left out, with the reasons.
+        frames: the number of frames of the video.
+        missing: the ways that are left out, with the reasons.
         on_pass: called with the number of passes that are done.
 
     Raises:
@@ -85,7 +85,7 @@ def compare_rgb(
 
 
 class _Made:
-    """A way, made for the first frame that it gets: models are compiled once."""
+    """A way that is made for the first frame that it gets, so that models are compiled once."""
 
     def __init__(self, kind: type[RgbWay], network: Network) -> None:
         self._kind, self._network = kind, network
@@ -115,7 +115,7 @@ def _one_pass(source: Path, made: _Made, frames: int) -> Timing:
 def _differences(
     source: Path, network: Network, names: list[str], frames: int
 ) -> dict[str, Difference]:
-    """Between the images that a model sees, in some frames spread over a pass."""
+    """The differences between the images that a model sees, in frames spread over a pass."""
     chosen = set(np.linspace(0, frames - 1, min(_SAMPLES, frames)).astype(int).tolist())
     echo = network.echo()
     apart: dict[str, list[np.ndarray]] = {name: [] for name in names if name != "samebytes"}

@@ -2,7 +2,7 @@
 """The same pipeline in the idiom that the frameworks' documentation shows, which copies.
 
 `to_ndarray()` copies the frame, `openvino.Tensor(array)` copies the array, and
-`from_ndarray()` copies what was drawn into a new frame.
+`from_ndarray()` copies the drawn picture into a new frame.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ONE_ARRAY = ("yuv420p", "yuvj420p", "yuv422p", "nv12", "gray")
 
 
 def why_not(picture: Picture) -> str | None:
-    """None if PyAV turns such frames into arrays and back, else what it does not take."""
+    """None if PyAV turns such frames into arrays and back, else the reason why not."""
     image, name = picture.image, picture.format
     if name not in _ONE_ARRAY:
         return f"PyAV does not turn frames of {name} into one array and back"
@@ -37,7 +37,7 @@ def why_not(picture: Picture) -> str | None:
 
 @dataclass(slots=True)
 class _Held:
-    """A copy of a frame, and OpenVINO's copies of those planes that the model reads."""
+    """A copy of a frame, and OpenVINO's copies of the planes that the model reads."""
 
     frame: av.VideoFrame
     array: Array
@@ -46,7 +46,7 @@ class _Held:
 
 
 class CopyingWay(LoopWay[_Held]):
-    """Copies between every two steps. Its frames are its own, so that none has to wait."""
+    """The way that copies between every two steps. Its frames are its own, so none has to wait."""
 
     name = "copying"
 
@@ -57,10 +57,10 @@ class CopyingWay(LoopWay[_Held]):
         self._read = {entry.plane for entry in detector.inputs}
 
     def take(self, frame: av.VideoFrame) -> _Held:
-        """Two copies: the frame, and then each plane that the model reads."""
+        """Make two copies: the frame, and then each plane that the model reads."""
         array: Array = frame.to_ndarray()
         if self.picture.format == "gray":
-            # PyAV makes no copy of a single plane: it gives a view of the decoder's frame.
+            # PyAV does not copy a single plane: it gives a view of the decoder's frame.
             array = array.copy()
         planes: list[Array] = [
             np.ndarray(p.shape, p.dtype, array, p.offset, p.strides) for p in self._layouts
@@ -75,7 +75,7 @@ class CopyingWay(LoopWay[_Held]):
         return _Held(frame, array, planes, tensors)
 
     def infer(self, now: _Held, before: _Held) -> Array:
-        """The output is copied as well, as is usual."""
+        """Run the model, and copy its output, as is usual."""
         for entry in self.detector.inputs:
             held = before if entry.age else now
             self._request.set_tensor(entry.name, held.tensors[entry.plane])
@@ -85,7 +85,7 @@ class CopyingWay(LoopWay[_Held]):
         return output
 
     def free(self, held: _Held) -> bool:
-        """It is a copy."""
+        """True: the frame is a copy."""
         return True
 
     def draw(self, held: _Held, boxes: Sequence[Box]) -> av.VideoFrame:

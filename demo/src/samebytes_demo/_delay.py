@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The delay line: where frames wait until they may be drawn into."""
+"""The delay line, in which frames wait until they may be drawn into."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ T = TypeVar("T")
 
 
 class DelayLine(Generic[T]):
-    """First in, first out, once whoever reads an item is done with it.
+    """A queue, first in, first out, whose items leave once nobody else reads them.
 
-    A decoder predicts frames from those before them and so goes on reading frames that it has
-    handed out: a write would spoil later ones. The newest item never leaves, since the detector
-    compares it with the next.
+    A decoder predicts frames from earlier ones, and so keeps reading frames that it has handed
+    out: a write would spoil later frames. The newest item never leaves, since the detector compares
+    it with the next.
 
     Args:
-        free: whether nobody else uses an item.
-        bound: items that wait at most. Then the oldest leaves although it is not free, and
-            whoever takes it must look.
+        free: returns True if nobody else uses an item.
+        bound: the most items that wait. Then the oldest leaves although it is not free, and its
+            receiver must check that.
 
     Attributes:
-        longest: how many newer items the one that waited longest has seen arrive.
+        longest: how many newer items arrived while the item that waited longest was waiting.
     """
 
     def __init__(self, free: Callable[[T], bool], bound: int) -> None:
@@ -40,7 +40,7 @@ class DelayLine(Generic[T]):
         return len(self._items)
 
     def put(self, item: T) -> Iterator[T]:
-        """Add an item; gives those that leave."""
+        """Add an item, and yield those that leave."""
         self._items.append(item)
         while len(self._items) > 1 and (
             len(self._items) > self._bound or self._free(self._items[0])
@@ -49,7 +49,7 @@ class DelayLine(Generic[T]):
             yield self._items.popleft()
 
     def drain(self) -> Iterator[T]:
-        """Everything that is left, when no more will come."""
+        """Yield everything that is left, when no more will come."""
         while self._items:
             self.longest = max(self.longest, len(self._items) - 1)
             yield self._items.popleft()

@@ -36,17 +36,17 @@ _4K_FRAMES = 20
 
 
 def run_demo(args: argparse.Namespace, source: Path, folder: Path, ending: Ending) -> Report:
-    """Run what the command line asks for.
+    """Run the parts of the demo that the command line asks for.
 
     Args:
-        args: from the options in _command.py.
+        args: the options of _command.py.
         source: the video to read.
-        folder: for temporary files.
-        ending: is asked between frames and passes.
+        folder: a folder for temporary files.
+        ending: it is checked between frames and passes.
 
     Raises:
         DemoError, samebytes.SamebytesError: it cannot be done.
-        Ended: a signal asked for it.
+        Ended: a signal ended it.
     """
     job = _Job(args, source, folder, ending)
     sheet = _sheet_beside(args.output, source)
@@ -78,7 +78,7 @@ def run_demo(args: argparse.Namespace, source: Path, folder: Path, ending: Endin
 
 
 class _Job:
-    """The video, what is looked for in it, and what is done with them."""
+    """The video and the detector, and the passes that are run with them."""
 
     def __init__(
         self, args: argparse.Namespace, source: Path, folder: Path, ending: Ending
@@ -95,7 +95,7 @@ class _Job:
         self.detector = cache(self._detector)
 
     def verify(self) -> Any:
-        """The pass that writes the video, and compares addresses on the way."""
+        """Run the pass that writes the video, and compare addresses on the way."""
         with progress("verifying", self._total, quiet=self._args.json) as show:
 
             def on_frame(done: int) -> None:
@@ -121,7 +121,7 @@ class _Job:
         with progress("pipeline", ROUNDS * 3, quiet=self._args.json) as show:
             return compare_pipelines(
                 self._source,
-                # With the ending of the other one, which decides about the container.
+                # With the same suffix as the other one, since that decides the container.
                 self._folder / f"pass{self._args.output.suffix}",
                 self.detector,
                 boxes,
@@ -144,7 +144,7 @@ class _Job:
             )
 
     def measure_streams(self, network: Network, streams: int) -> list[Throughput]:
-        """Several streams of the video, and of a test clip in 4K if the demo made its own."""
+        """Run several streams of the video, and of a test clip in 4K if the demo made its own."""
         sources = [self._source]
         if self._args.input is None:
             sources.append(self._folder / "4k.mp4")

@@ -19,10 +19,10 @@ from ._reader import Picture
 __all__ = ["CELL", "Detector", "Input", "MotionDetector", "compile_model"]
 
 CELL = 8
-"""Pixels along each side of a cell of the motion mask."""
+"""The pixels along each side of a cell of the motion mask."""
 
 _THRESHOLD = 12.0
-"""Mean change of a cell's pixels, in steps of 8-bit luma, that counts as movement."""
+"""The mean change of a cell's pixels, in steps of 8-bit luma, that counts as movement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Input:
     """The plane that goes to an input of the model.
 
     Attributes:
-        name: of the input.
+        name: the name of the input.
         plane: its number in the frame.
         age: 0 for the frame at hand, 1 for the one before it.
     """
@@ -41,15 +41,15 @@ class Input:
 
 
 class Detector(ABC):
-    """A compiled model with what to put into it and how to read what comes out.
+    """A compiled model, with its inputs and a way to read its output.
 
     Attributes:
         summary: one line for the report.
         compiled: the openvino.CompiledModel, with the context of its device.
-        inputs: what it reads.
+        inputs: the planes that it reads.
         output: the number of the output that `boxes` reads.
-        read_in: the memory type in which it reads it. OpenCV has no array of 64-bit integers,
-            and none without elements.
+        read_in: the memory type in which `boxes` reads it. OpenCV has no array of 64-bit
+            integers, and none without elements.
     """
 
     summary: str
@@ -68,9 +68,9 @@ class Detector(ABC):
 
 
 class MotionDetector(Detector):
-    """Finds what moved since the frame before: a model of a dozen operations, made here.
+    """A detector of movement since the previous frame: a model of a dozen operations, made here.
 
-    It reads the luma of two frames, and gives a mask with one cell for 8 x 8 pixels.
+    It reads the luma of two frames, and returns a mask with one cell for 8 x 8 pixels.
     """
 
     read_in = "opencv"
@@ -96,17 +96,17 @@ def compile_model(
     device: str,
     threads: int | None = None,
 ) -> Any:
-    """Compile for one such frame at a time. Run once, so that no measured frame pays for it.
+    """Compile for one such frame at a time, and run once, so that no measured frame pays for it.
 
     Args:
-        threads: that a CPU may use; None for as many as OpenVINO likes.
+        threads: how many threads a CPU may use; None for OpenVINO's choice.
     """
     sbo.take_whole_rows(model, {entry.name: picture.columns(entry.plane) for entry in inputs})
     config = {"PERFORMANCE_HINT": "LATENCY"}
     if threads is not None and device == "CPU":
         config["INFERENCE_NUM_THREADS"] = str(threads)
     if device.startswith("GPU"):
-        # A GPU computes in half precision unless asked, and finds edges of boxes elsewhere.
+        # By default, a GPU computes in half precision, and finds the edges of boxes elsewhere.
         config["INFERENCE_PRECISION_HINT"] = "f32"
     compiled = sbo.compile_model(model, device, config)
     compiled.create_infer_request().infer()
@@ -114,7 +114,7 @@ def compile_model(
 
 
 def _motion_model(width: int, height: int) -> Any:
-    """[1, height, width, 1] uint8 twice -> [rows, columns] uint8: 255 where cells changed."""
+    """A model from two uint8 [1, height, width, 1] to uint8 [rows, columns]: 255 for a change."""
     shape = [1, height, width, 1]
     previous, current = (
         ops.parameter(shape, np.uint8, name=name) for name in ("previous", "current")
@@ -130,7 +130,7 @@ def _motion_model(width: int, height: int) -> Any:
     lacking = [-height % CELL, -width % CELL]
     cells = ops.avg_pool(change, [CELL, CELL], [0, 0], lacking, [CELL, CELL], exclude_pad=True)
     moved = ops.convert(ops.greater(cells, ops.constant(np.float32(_THRESHOLD))), "f32")
-    # Grow by a cell, then shrink by one: gaps inside a moving thing close.
+    # Grow by a cell, then shrink by one, so that gaps inside a moving object close.
     closed = ops.negative(_grow(ops.negative(_grow(moved)))).output(0)
     mask = ops.multiply(closed, ops.constant(np.float32(255)))
     cells_2d = np.array(list(closed.get_shape())[2:])
@@ -139,5 +139,5 @@ def _motion_model(width: int, height: int) -> Any:
 
 
 def _grow(cells: Any) -> Any:
-    """Each cell becomes the largest of itself and its eight neighbours."""
+    """Replace each cell by the largest of itself and its eight neighbours."""
     return ops.max_pool(cells, [1, 1], [1, 1], [1, 1], [1, 1], [3, 3]).output(0)

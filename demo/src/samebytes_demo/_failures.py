@@ -14,9 +14,9 @@ from samebytes.errors import SamebytesError
 from ._errors import DemoError
 
 try:
-    # Now: where memory is lacking, nothing more can be loaded later.
+    # Imported now: without memory, nothing more can be loaded later.
     import resource
-except ImportError:  # on Windows, where no limit is known
+except ImportError:  # on Windows, whose limits are not known
     resource = None  # type: ignore[assignment]
 
 __all__ = ["check_memory", "explain"]
@@ -33,7 +33,7 @@ _NO_MEMORY = (
 )
 
 _LEAST = 1 << 30
-"""Bytes of address space without which frameworks end the process while they are loaded."""
+"""The bytes of address space without which frameworks end the process while they load."""
 _NEAR = 0.8
 """The share of the memory limit above which the limit is a likely cause of an error."""
 
@@ -60,7 +60,7 @@ def explain(error: BaseException) -> str | None:
     if _lacks_memory(error):
         return f"not enough memory{limit and f' ({limit})'}"
     if isinstance(error, DemoError | SamebytesError):
-        # Decoders and encoders call it damaged data or an error in a library.
+        # Decoders and encoders report it as damaged data or an error in a library.
         return f"{error}{limit and f' ({limit}, which may be the cause)'}"
     if isinstance(error, OSError) and error.errno is not None:
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
@@ -99,7 +99,7 @@ def _limit_reached() -> str:
 
 
 def _limit() -> int | None:
-    """Bytes of address space that the process may have; None if it has no limit."""
+    """The bytes of address space that the process may have; None if it has no limit."""
     if resource is None:
         return None
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pipeline as a plain loop: decode, detect, wait, draw, encode.
 
-Three pipelines do this, and differ in one thing: how the bytes get from FFmpeg to OpenVINO, to
-OpenCV and back. That is a `Way`. The one of samebytes runs as elements, in `_pipeline`.
+Three pipelines do this, and differ only in how the bytes get from FFmpeg to OpenVINO, to OpenCV and
+back. That is a `Way`. The way of samebytes runs as elements, in `_pipeline`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Way(ABC, Generic[H]):
     """A way in which one pipeline passes the bytes on. `H` is what it keeps for each frame.
 
     Attributes:
-        name: of the pipeline.
-        copied_bytes: bytes that this pipeline has copied between the frameworks so far, where it
+        name: the name of the pipeline.
+        copied_bytes: the bytes that this pipeline has copied between the frameworks so far, if it
             counts them itself.
         equal_addresses: how often two frameworks were seen to use the same address.
         writes_seen: how often a byte written through one framework was read through another.
@@ -64,17 +64,17 @@ class Way(ABC, Generic[H]):
 
     @abstractmethod
     def infer(self, now: H, before: H) -> Array:
-        """Run the model on a frame and the one before it; its output, valid until the next."""
+        """Run the model on a frame and the one before; return its output, valid until the next."""
 
     def copied(self) -> int:
-        """Bytes copied between the frameworks so far.
+        """The bytes copied between the frameworks so far.
 
-        What FFmpeg, OpenVINO and OpenCV move inside themselves to do their work is not meant.
+        Bytes that FFmpeg, OpenVINO and OpenCV move internally do not count.
         """
         return self.copied_bytes
 
     def finish(self) -> None:
-        """The last frame was drawn."""
+        """End the way after the last frame was drawn."""
 
 
 class LoopWay(Way[H]):
@@ -86,7 +86,7 @@ class LoopWay(Way[H]):
 
     @abstractmethod
     def draw(self, held: H, boxes: Sequence[Box]) -> av.VideoFrame:
-        """Draw into the frame, and give what is to be encoded.
+        """Draw into the frame, and return the frame to encode.
 
         Raises:
             DemoError: the frame is not free, and copies are not allowed.
@@ -98,13 +98,13 @@ class Result:
     """The results of one pipeline.
 
     Attributes:
-        pipeline: its name.
-        timing: what each of STAGES cost, without opening files and compiling the model.
-        frames: how many it wrote.
-        boxes: those found in each frame.
+        pipeline: the name of the pipeline.
+        timing: the cost of each of STAGES, without opening files and compiling the model.
+        frames: how many frames it wrote.
+        boxes: the boxes found in each frame.
         copied_bytes, equal_addresses, writes_seen, routes: as in `Way`.
-        longest_wait: how many frames later the decoder released a frame, at most.
-        encoder: FFmpeg's name of it.
+        longest_wait: after how many frames the decoder released a frame, at most.
+        encoder: FFmpeg's name of the encoder.
     """
 
     pipeline: str
@@ -120,7 +120,7 @@ class Result:
 
     @property
     def seconds(self) -> float:
-        """Wall time of all stages."""
+        """The wall time of all stages."""
         return sum(cost.wall for cost in self.timing.stages.values())
 
 

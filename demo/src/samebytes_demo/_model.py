@@ -19,7 +19,7 @@ from ._reader import Picture
 __all__ = ["CONFIDENCE", "ModelDetector", "read_image_model"]
 
 CONFIDENCE = 0.5
-"""Detections below it are not drawn."""
+"""The confidence below which detections are not drawn."""
 
 
 class ModelDetector(Detector):
@@ -31,11 +31,11 @@ class ModelDetector(Detector):
 
     Args:
         path: an OpenVINO IR (.xml) or an ONNX file.
-        picture: what the frames are like: NV12 or I420.
-        threads: that a CPU may use; None for as many as OpenVINO likes.
+        picture: the properties of the frames: NV12 or I420.
+        threads: how many threads a CPU may use; None for OpenVINO's choice.
 
     Raises:
-        DemoError: the file cannot be read, or does not take one image.
+        DemoError: the file cannot be read, or its model does not take one image.
         samebytes.SamebytesError: it cannot be given such frames.
     """
 
@@ -65,7 +65,7 @@ class ModelDetector(Detector):
             return []
         boxes = []
         for image, _, confidence, *edges in output.reshape(-1, 7).tolist():
-            if image < 0:  # the end of the list, where it is shorter than N
+            if image < 0:  # the end of a list that is shorter than N
                 break
             if confidence >= CONFIDENCE:
                 boxes += _box(edges, self._image)
@@ -87,7 +87,7 @@ class ModelDetector(Detector):
 def read_image_model(path: Path, image: ImageInfo) -> tuple[Any, str]:
     """A model with one image input, and the layout of that: "NCHW" or "NHWC".
 
-    Where the model takes any size, it is given that of the frames.
+    A model that takes any size gets the size of the frames.
 
     Raises:
         DemoError: the file cannot be read, or the model does not take one image.
@@ -106,7 +106,7 @@ def _read(path: Path) -> Any:
 
 
 def _fix_shape(path: Path, model: Any, image: ImageInfo) -> str:
-    """Give the input a fixed shape, the frames' own size where it takes any; its layout."""
+    """Give the input a fixed shape, if it takes any that of the frames; return its layout."""
     shape = model.inputs[0].partial_shape if len(model.inputs) == 1 else None
     if shape is None or shape.rank.is_dynamic or len(shape) != 4:
         raise DemoError(f"{path}: the demo runs models with one input, an image of four dimensions")
@@ -131,7 +131,7 @@ def _is_detections(port: Any) -> bool:
 
 
 def _box(edges: list[float], image: ImageInfo) -> list[Box]:
-    """The box, cut to the picture; none if nothing of it is left."""
+    """The box, cut to the picture; an empty list if nothing of it is left."""
     left, right = (round(min(max(e, 0.0), 1.0) * image.width) for e in (edges[0], edges[2]))
     top, bottom = (round(min(max(e, 0.0), 1.0) * image.height) for e in (edges[1], edges[3]))
     if right <= left or bottom <= top:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same pipeline on one memory, written by hand without samebytes, as a yardstick.
 
-It is what PyAV, OpenVINO and OpenCV allow to those who know their traps: what each call keeps
-alive (OpenVINO keeps nothing), what it copies silently, and which views dangle when a frame
-moves.
+PyAV, OpenVINO and OpenCV allow this to programmers who know their traps: what each call keeps alive
+(OpenVINO keeps nothing), what it copies silently, and which views dangle when a frame moves.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ __all__ = ["NativeWay"]
 
 @dataclass(slots=True)
 class _Held:
-    """A frame, and the tensors over those planes that the model reads."""
+    """A frame, and the tensors over the planes that the model reads."""
 
     frame: av.VideoFrame
     tensors: list[Any]
@@ -46,12 +45,12 @@ class NativeWay(LoopWay[_Held]):
         self._request = detector.compiled.create_infer_request()
 
     def take(self, frame: av.VideoFrame) -> _Held:
-        """Every plane as a tensor."""
+        """Make a tensor of every plane."""
         rows = self._whole_rows(frame)
         return _Held(frame, [openvino.Tensor(r[None], shared_memory=True) for r in rows])
 
     def infer(self, now: _Held, before: _Held) -> Array:
-        """The caller holds both frames until the next inference: the request would not."""
+        """Run the model. The caller must hold both frames until the next inference."""
         for entry in self.detector.inputs:
             held = before if entry.age else now
             self._request.set_tensor(entry.name, held.tensors[entry.plane])
@@ -61,11 +60,11 @@ class NativeWay(LoopWay[_Held]):
         return output
 
     def free(self, held: _Held) -> bool:
-        """It cannot be known."""
+        """False: it cannot be known."""
         return False
 
     def draw(self, held: _Held, boxes: Sequence[Box]) -> av.VideoFrame:
-        """Views made before make_writable() would dangle: they are dropped first."""
+        """Draw into the planes. Views from before make_writable() would dangle: drop them first."""
         frame = held.frame
         held.tensors.clear()
         address = frame.planes[0].buffer_ptr
@@ -85,7 +84,7 @@ class NativeWay(LoopWay[_Held]):
         return [u[:, :, 0] if u.shape[2] == 1 else u for u in used]
 
     def _whole_rows(self, frame: av.VideoFrame) -> list[Array]:
-        """[rows, columns, channels] of each plane, with the columns that only pad the rows."""
+        """An array [rows, columns, channels] of each plane, including columns that only pad."""
         planes: list[Any] = list(frame.planes)  # PyAV's stubs do not declare that they are buffers
         return [
             np.frombuffer(plane, np.uint8).reshape(plane.height, -1, layout.channels)

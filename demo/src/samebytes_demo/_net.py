@@ -2,7 +2,7 @@
 """A stand-in for a user's network: convolutions over a BGR picture, with weights made up here.
 
 It has the size and the kinds of layers of a small detector (depthwise separable convolutions, as
-in MobileNet), so that it costs what such a network costs. It was never trained, and what it gives
+in MobileNet), so that it costs what such a network costs. It was never trained, and its output
 means nothing.
 """
 
@@ -18,12 +18,12 @@ from openvino import opset13 as ops
 __all__ = ["SIZE", "Network", "stand_in"]
 
 SIZE = 300
-"""Rows and columns of its input."""
+"""The rows and columns of its input."""
 
 _BLOCKS = ((16, 2), (32, 2), (64, 2), (64, 1))
-"""Channels and stride of each block."""
+"""The channels and the stride of each block."""
 _ANSWERS = 24
-"""Values for each place of the last layer."""
+"""The number of values for each place of the last layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Network:
         summary: one line for the report.
         model: the openvino.Model; its input has a fixed shape.
         layout: "NCHW" or "NHWC".
-        device: OpenVINO's name of it.
-        threads: that a CPU may use; None for as many as OpenVINO likes.
+        device: OpenVINO's name of the device.
+        threads: how many threads a CPU may use; None for OpenVINO's choice.
     """
 
     summary: str
@@ -46,20 +46,20 @@ class Network:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height of the image, as OpenCV takes them."""
+        """The width and height of the image, as OpenCV takes them."""
         sizes = dict(zip(self.layout, self.model.input(0).get_shape(), strict=True))
         return sizes["W"], sizes["H"]
 
     @property
     def config(self) -> dict[str, str]:
-        """For OpenVINO's compile_model()."""
+        """The properties for OpenVINO's compile_model()."""
         config = {"PERFORMANCE_HINT": "LATENCY"}
         if self.threads is not None and self.device == "CPU":
             config["INFERENCE_NUM_THREADS"] = str(self.threads)
         return config
 
     def echo(self) -> Network:
-        """A network with the same input that gives the image itself, to see what it was given."""
+        """A network with the same input that returns the image itself, to show its input."""
         shape = list(self.model.input(0).get_shape())
         image = ops.parameter(shape, np.float32, name="image")
         image.output(0).get_tensor().set_names({"image"})
@@ -68,7 +68,7 @@ class Network:
 
 
 def stand_in() -> Any:
-    """[1, 3, 300, 300] float32, BGR from 0 to 255 -> [1, 24, 10, 10]; the same at every call."""
+    """A fixed model from float32 [1, 3, 300, 300], BGR from 0 to 255, to [1, 24, 10, 10]."""
     weights = np.random.default_rng(2026)
 
     def convolve(node: Any, channels: int, size: int, stride: int) -> Any:
@@ -96,7 +96,7 @@ def stand_in() -> Any:
 
 
 def _weights(random: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Normally distributed, so that the values keep their size from layer to layer."""
+    """Normally distributed weights with which values keep their size from layer to layer."""
     inputs = int(np.prod(shape[-3:]))
     return ops.constant((random.standard_normal(shape) * (2 / inputs) ** 0.5).astype(np.float32))
 

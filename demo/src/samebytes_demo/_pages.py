@@ -23,13 +23,13 @@ _MOST = 32 * 1024 * 1024
 
 @contextmanager
 def planes_on_pages_of_their_own() -> Iterator[None]:
-    """Have malloc() put blocks of 16 KiB and more on their own pages, in here.
+    """A block in which malloc() puts allocations of 16 KiB and more on their own pages.
 
-    Afterwards large blocks are reused, as they are in a process that asked for nothing: glibc
-    raises both thresholds when the first such block is freed, but not after a mallopt(). Without
-    that, whoever runs next would pay for new pages with each array.
+    Afterwards large allocations are reused, as in a process that did nothing: glibc raises both
+    thresholds when the first such allocation is freed, but not after a mallopt(). Otherwise later
+    code would pay for new pages with each array.
 
-    Where there is no mallopt(), planes lie as they lie, and some cannot be mapped to an NPU.
+    Without mallopt(), planes stay where they are, and some cannot be mapped to an NPU.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:

@@ -34,10 +34,10 @@ __all__ = ["Held", "SamebytesWay", "run_pipeline"]
 
 @dataclass(slots=True)
 class Held:
-    """A frame, planes of it by their numbers as OpenVINO has them, and what was mapped.
+    """A frame, its planes for OpenVINO by their numbers, and the mappings.
 
     Attributes:
-        address: where the first plane was then.
+        address: the address of the first plane at that time.
     """
 
     frame: FFmpegFrame
@@ -47,22 +47,22 @@ class Held:
 
 
 class SamebytesWay(Way[Held]):
-    """Maps, where others copy."""
+    """The way that maps where others copy."""
 
     name = "samebytes"
 
     def __init__(self, detector: Detector, picture: Picture, *, allow_copy: bool) -> None:
         super().__init__(detector, picture, allow_copy=allow_copy)
-        # A device is given its tensors in the context on which the model was compiled.
+        # A device gets its tensors in the context on which the model was compiled.
         self._memory = detector.compiled.context or "openvino"
-        # An NPU imports every page once: planes that the model does not read are left out.
+        # An NPU imports each page only once: planes that the model does not read are left out.
         context = detector.compiled.context
         on_npu = context is not None and context.node == "openvino:NPU"
         self._by_plane = picture.padded or on_npu
         self._read = sorted({entry.plane for entry in detector.inputs})
         self.request = sbo.InferRequest(detector.compiled)
         self._copied_before = sb.stats().copied_bytes
-        # Plugins are found and routes are compiled once, when first used: here, as the model is.
+        # Plugins are found and routes are compiled once, on first use: here, like the model.
         blank = self.take(picture.blank())
         self.routes = (
             sb.route(blank.source, self._memory),
@@ -73,7 +73,7 @@ class SamebytesWay(Way[Held]):
             self.paint(blank, [plane.native for plane in mapped], ())
 
     def take(self, frame: av.VideoFrame) -> Held:
-        """Two calls: this is what samebytes is for."""
+        """Wrap and map the frame, in two calls: this is what samebytes is for."""
         wrapped = sb.frame(frame)
         assert isinstance(wrapped, FFmpegFrame)
         return self.map(wrapped)
@@ -90,7 +90,7 @@ class SamebytesWay(Way[Held]):
         return Held(frame, tensors, frame, address)
 
     def infer(self, now: Held, before: Held) -> Array:
-        """The planes are bound, not copied; the mask is the output tensor's own memory."""
+        """Run the model. The planes are bound, not copied; the mask is the output's own memory."""
         for entry in self.detector.inputs:
             held = before if entry.age else now
             self.request.set_tensor(entry.name, held.tensors[entry.plane])
@@ -118,7 +118,7 @@ class SamebytesWay(Way[Held]):
 
 
 class _Detect(el.Transform):
-    """Finds boxes. A frame goes on with the one after it, which is compared with it."""
+    """Finds boxes. A frame is passed on when the next one, with which it is compared, arrives."""
 
     name = "detect"
     run: _Run
@@ -139,7 +139,7 @@ class _Run:
 
     Attributes:
         before: the frame that came last.
-        found: the frames that nothing was drawn into yet, with their boxes.
+        found: the frames into which nothing was drawn yet, with their boxes.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class _Run:
         reader.let_go()
 
     def detect(self, frame: FFmpegFrame) -> Held | None:
-        """Find the boxes of a frame, and give the one before it."""
+        """Find the boxes of a frame, and return the previous frame."""
         way, boxes = self.way, self.result.boxes
         now, before = way.map(frame), self.before
         self.watch.lap("hand over")
@@ -173,12 +173,12 @@ class _Run:
         return before
 
     def draw(self, picture: Frame[Any]) -> None:
-        """Draw into a frame, which OpenCV has now."""
+        """Draw into a frame that is mapped to OpenCV."""
         waited = len(self.found) - 1
         self.result.longest_wait = max(self.result.longest_wait, waited)
         held, boxes = self.found.popleft()
         if held.frame.native.planes[0].buffer_ptr != held.address:
-            # It was copied: the frame is elsewhere, away from the tensors.
+            # The frame was copied, so it is no longer in the memory of the tensors.
             held.tensors, held.source = {}, held.frame
         self.way.paint(held, [plane.native for plane in picture], boxes)
         self.watch.lap("draw")
@@ -197,7 +197,7 @@ def run_pipeline(
     wait: int,
     on_frame: Callable[[int], None] | None = None,
 ) -> Result:
-    """Send a video through a pipeline of elements: what `run_loop` does for the other ways.
+    """Send a video through a pipeline of elements, as `run_loop` does for the other ways.
 
     Frames wait before "draw" until the decoder has released them; the newest one waits in "detect".
     """
@@ -213,7 +213,7 @@ def run_pipeline(
     try:
         pipe.run(threads=0)
     except ElementError as error:
-        # The demo's own errors, and those of the frameworks, say enough.
+        # The demo's own errors, and those of the frameworks, are clear by themselves.
         cause = error.__cause__
         if isinstance(cause, CopyRequiredError) and error.element == "draw":
             raise still_in_use() from None

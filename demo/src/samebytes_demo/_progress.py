@@ -20,7 +20,7 @@ def progress(what: str, total: int | None, *, quiet: bool) -> Iterator[Callable[
     It draws on the standard error, so that the report can be redirected.
 
     Args:
-        total: frames in all; None if that is not known.
+        total: the number of frames in all; None if that is not known.
         quiet: draw nothing.
     """
     if quiet or not sys.stderr.isatty():

@@ -20,7 +20,7 @@ from ._errors import DemoError
 __all__ = ["Picture", "Reader"]
 
 _RATE = Fraction(25)
-"""Frames a second of a video that does not say."""
+"""The frames a second of a video that does not declare them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Picture:
 
     Attributes:
         image: format and size.
-        format: FFmpeg's name of the format, which also says full range ("yuvj420p").
+        format: FFmpeg's name of the format, which also shows full range ("yuvj420p").
         pitches: bytes from row to row, for each plane.
         colors: FFmpeg's numbers of the first frame's range and matrix; 0 and 2 are not specified.
     """
@@ -55,7 +55,7 @@ class Picture:
         return made
 
     def columns(self, plane: int) -> int:
-        """Pixels that a whole row of a plane has room for."""
+        """The number of pixels for which a whole row of a plane has room."""
         return self.pitches[plane] // self.image.format.planes[plane].channels
 
 
@@ -64,15 +64,15 @@ class Reader:
 
     Args:
         path: the file.
-        threads: how many the decoder may use; None for as many as FFmpeg likes. With one it
-            decodes when a frame is asked for, and runs ahead of nobody.
+        threads: how many threads the decoder may use; None for FFmpeg's choice. With one thread it
+            decodes only when a frame is requested.
 
     Attributes:
-        picture: what its frames are like.
+        picture: the properties of its frames.
         codec: FFmpeg's name of the decoder.
         rate: frames a second.
         rotation: degrees, counter-clockwise, by which players turn the frames.
-        expected: how many frames the file says that it has; 0 if it does not say.
+        expected: the number of frames that the file declares; 0 if it declares none.
 
     Raises:
         DemoError: there is no such file, no video in it, or a format that cannot be drawn into.
@@ -84,7 +84,7 @@ class Reader:
         if not path.exists():
             raise DemoError(f"{path} does not exist")
         try:
-            # Absolute: FFmpeg takes what is before the colon of "12:30.mp4" for a protocol.
+            # Absolute: FFmpeg takes the part before the colon of "12:30.mp4" for a protocol.
             self._container = av.open(path.absolute())
         except (av.FFmpegError, OSError) as error:
             raise DemoError(f"FFmpeg cannot open {path}: {error}") from None
@@ -100,14 +100,14 @@ class Reader:
             self.picture = _picture(path, first)
             self.rotation = first.rotation
             rates = (self._stream.average_rate, self._stream.codec_context.framerate)
-            # For a raw stream the average is a guess, what the stream itself says is not.
+            # For a raw stream, the average rate is a guess; the stream's own rate is not.
             self.rate = next(filter(None, rates if first.pts is not None else rates[::-1]), _RATE)
         except BaseException:
             self._container.close()
             raise
 
     def frames(self, count: int | None = None) -> Iterator[av.VideoFrame]:
-        """The frames in the order in which they are shown, `count` of them at most. Once.
+        """Yield the frames in the order of display, at most `count` of them. Call it once.
 
         Raises:
             DemoError: the file is damaged, or its frames change their size or format.
@@ -126,7 +126,7 @@ class Reader:
             yield frame
 
     def let_go(self) -> None:
-        """End the decoder, and with it its references to frames. No more can be read."""
+        """End the decoder, and with it its references to frames. No more frames can be read."""
         self._decoded = iter(())
         self._container.close()
         # PyAV frees a codec with the last object that can reach it.

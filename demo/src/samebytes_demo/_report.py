@@ -27,20 +27,20 @@ _LEGEND = (
 
 @dataclass(slots=True)
 class Report:
-    """All of it, to be printed as text or as JSON.
+    """The report, to be printed as text or as JSON.
 
     Attributes:
-        source: where the video came from, in words.
-        image, codec: of the input.
-        summary: what was looked for.
-        device, device_name: OpenVINO's short and long name of it.
+        source: the origin of the video, in words.
+        image, codec: the format and codec of the input.
+        summary: the line about the detector.
+        device, device_name: OpenVINO's short and long name of the device.
         output, sheet: the files that were written.
-        result: of the pass that verifies.
+        result: the result of the pass that verifies.
         pipeline: the timed passes of the pipeline; None if there were none.
         network, rgb: the RGB model and its timed passes; None if there were none.
-        not_compared: why nothing was timed.
-        no_rgb: why the RGB model was not run.
-        streams: what several streams at the same time took; none if that was not asked for.
+        not_compared: the reason why nothing was timed.
+        no_rgb: the reason why the RGB model was not run.
+        streams: the throughput of several streams at the same time; empty if not requested.
     """
 
     source: str
@@ -199,7 +199,7 @@ class Report:
             )
         if self.rgb is not None:
             lines += verdicts(self.rgb.comparison, "RGB model", "RGB model and decoding")
-        # First what most users would write.
+        # The code that most users would write comes first.
         return sorted(lines, key=lambda line: "by hand" in line)
 
     def _closing(self) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running an RGB model on decoded frames in three ways, as a reader would write them.
+"""Three ways to run an RGB model on decoded frames, as a reader would write them.
 
-Each way takes a decoded frame and gives the model's output. They differ in how the frame becomes
+Each way takes a decoded frame and returns the model's output. They differ in how the frame becomes
 the small picture that the model takes.
 """
 
@@ -37,7 +37,7 @@ _TO_BGR = np.array(
     ],
     np.float32,
 )
-"""BT.601 in limited range, as FFmpeg and OpenVINO take frames that do not say."""
+"""BT.601 in limited range, which FFmpeg and OpenVINO assume for frames without a declaration."""
 
 _UNSPECIFIED = 2
 _BT_601 = (_UNSPECIFIED, COLOR_MATRICES["bt470bg"], COLOR_MATRICES["smpte170m"])
@@ -47,8 +47,8 @@ class RgbWay(ABC):
     """One way to run the model.
 
     Attributes:
-        name: of the way.
-        made_bytes: bytes of the pictures that it made between the decoder and the model so far.
+        name: the name of the way.
+        made_bytes: the bytes of the pictures that it made between decoder and model so far.
     """
 
     name: str
@@ -64,7 +64,7 @@ class RgbWay(ABC):
 
 
 class SamebytesRgb(RgbWay):
-    """The planes are resized where they lie; the colour conversion is part of the model."""
+    """With samebytes: planes are resized in place; the colour conversion is part of the model."""
 
     name = "samebytes"
 
@@ -81,16 +81,16 @@ class SamebytesRgb(RgbWay):
         self._nbytes = sum(port.get_element_type().size * math.prod(port.shape) for port in ports)
 
     def infer(self, frame: av.VideoFrame) -> Array:
-        """One call."""
+        """Run the model, in one call."""
         self.made_bytes += self._nbytes  # the resized planes are the model's inputs
         output: Array = self.model.infer(sb.frame(frame)).planes[0].map("cpu").native
         return output
 
 
 class ByHandRgb(RgbWay):
-    """The same without samebytes: views on the planes, resized, and coloured when they are small.
+    """The same without samebytes: views on the planes, resized, and converted when they are small.
 
-    It is for Y, U and V in limited range of BT.601; others need other lines.
+    It is for Y, U and V in limited range of BT.601; others need other code.
     """
 
     name = "by hand"
@@ -101,7 +101,7 @@ class ByHandRgb(RgbWay):
         self._request = _compile(network).create_infer_request()
 
     def infer(self, frame: av.VideoFrame) -> Array:
-        """np.frombuffer, cv2.resize of each plane, cv2.merge, cv2.transform."""
+        """Run the model after np.frombuffer, cv2.resize of each plane, cv2.merge, cv2.transform."""
         small = []
         planes: list[Any] = list(frame.planes)  # PyAV's stubs do not declare that they are buffers
         for plane, channels in zip(planes, self._channels, strict=True):
@@ -118,7 +118,7 @@ class ByHandRgb(RgbWay):
 
 
 class CopyingRgb(RgbWay):
-    """The usual idiom: the whole frame becomes a BGR picture, and that is resized."""
+    """The usual idiom: the whole frame becomes a BGR picture, which is then resized."""
 
     name = "copying"
 
@@ -127,7 +127,7 @@ class CopyingRgb(RgbWay):
         self._request = _compile(network).create_infer_request()
 
     def infer(self, frame: av.VideoFrame) -> Array:
-        """to_ndarray, cv2.resize, and the array as the input."""
+        """Run the model on the array from to_ndarray and cv2.resize."""
         bgr = frame.to_ndarray(format="bgr24")
         small = cv2.resize(bgr, self._size)
         self.made_bytes += bgr.nbytes + small.nbytes
@@ -137,7 +137,7 @@ class CopyingRgb(RgbWay):
 
 
 def why_not_by_hand(picture: Picture) -> str | None:
-    """None if `ByHandRgb` takes such frames, else why it does not."""
+    """None if `ByHandRgb` takes such frames, else the reason why not."""
     names = "".join(picture.image.format.plane_names)
     if names != "yuv" or picture.format.startswith("yuvj"):
         return f"it was written for Y, U and V in limited range, and these are {picture.format}"
@@ -148,7 +148,7 @@ def why_not_by_hand(picture: Picture) -> str | None:
 
 
 def _compile(network: Network) -> Any:
-    """For pictures of 8-bit BGR and of the model's own size, as OpenCV makes them."""
+    """Compile for pictures of 8-bit BGR and of the model's own size, as OpenCV makes them."""
     processor = PrePostProcessor(network.model.clone())
     image = processor.input()
     image.tensor().set_element_type(openvino.Type.u8).set_layout(openvino.Layout("NHWC"))

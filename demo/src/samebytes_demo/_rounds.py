@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run several variants in turns, several times."""
+"""Runs of several variants in turns, several times."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Comparison:
     Attributes:
         codecs: the stages whose work is the same in every way.
         passes: the timings of each way, by its name, one for each round; samebytes is the first.
-        missing: why a way did not run, by its name.
-        disagree: the ways that gave other results than the pass before the timed ones.
+        missing: the reason why a way did not run, by its name.
+        disagree: the ways whose results differ from those of the pass before the timed ones.
     """
 
     codecs: tuple[str, ...]
@@ -32,12 +32,12 @@ class Comparison:
 
     @property
     def names(self) -> list[str]:
-        """Of the ways."""
+        """The names of the ways."""
         return list(self.passes)
 
     @property
     def stages(self) -> list[str]:
-        """In the order of the pipeline."""
+        """The stages in the order of the pipeline."""
         return list(self._any.stages)
 
     @property
@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def frames(self) -> int:
-        """Of one pass."""
+        """The number of frames of one pass."""
         return self._any.frames
 
     def cpu(self, name: str, *stages: str) -> Spread:
@@ -72,7 +72,7 @@ class Comparison:
         )
 
     def wall_beside(self, name: str, *stages: str) -> Paired:
-        """The same, as `wall`."""
+        """The same for wall times, as in `wall`."""
         first = next(iter(self.passes.values()))
         return Paired.of(
             [timing.wall_ms(*stages) for timing in first],
@@ -96,11 +96,11 @@ def take_turns(
 ) -> Comparison:
     """Run each way once in each round, and begin every round with another one.
 
-    What slows the machine for a while then meets all of them, and none always runs first.
+    A temporary slowdown of the machine then affects all of them, and none always runs first.
 
     Args:
-        ways: what runs a pass of each, by its name.
-        rounds: how often each runs.
+        ways: functions that run a pass of each way, by its name.
+        rounds: how often each way runs.
         codecs: as in `Comparison`.
         on_pass: called with the number of passes that are done.
     """

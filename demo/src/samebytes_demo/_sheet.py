@@ -26,12 +26,12 @@ def make_sheet(video: Path, picture: Path, frames: int) -> int:
     """Write a PNG of up to nine frames, spread evenly over the video.
 
     Args:
-        video: the file to take them from.
+        video: the file from which they are taken.
         picture: the file to write.
-        frames: how many the video has.
+        frames: the number of frames of the video.
 
     Returns:
-        How many frames the sheet shows.
+        The number of frames that the sheet shows.
 
     Raises:
         DemoError: the picture cannot be written.
@@ -45,7 +45,7 @@ def make_sheet(video: Path, picture: Path, frames: int) -> int:
             if number in chosen
         ]
     _, encoded = cv2.imencode(".png", _arrange(images))
-    # cv2.imwrite() says nothing of a full disk. Until all is written, an earlier sheet stays.
+    # cv2.imwrite() does not report a full disk. An earlier sheet stays until all is written.
     target = picture.resolve()
     part = target.with_name(f".{picture.stem}-{os.getpid()}{picture.suffix}")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ending by Ctrl-C and SIGTERM: with temporary files removed, and the status that shells expect."""
+"""The end by Ctrl-C and SIGTERM, without temporary files and with the status that shells expect."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["Ended", "Ending", "ends_by_signals"]
 
 
 class Ended(KeyboardInterrupt):
-    """A signal asked the program to end. What lets Ctrl-C through lets this through."""
+    """A signal asked the program to end. Code that does not catch Ctrl-C does not catch this."""
 
 
 class Ending:
     """The signal that asked the program to end.
 
-    Native libraries call Python and drop or replace what it raises, and so does Python itself in
+    Native libraries call Python and drop or replace its exceptions, and so does Python itself in
     destructors. So the signal is remembered, and checked between frames and at the end.
 
     Attributes:
-        signal: its number; None if there was none.
+        signal: the number of the signal; None if there was none.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Ending:
         return 0 if self.signal is None else 128 + self.signal
 
     def handle(self, number: int, _: FrameType | None) -> None:
-        """The handler of the signals. A second one ends nothing twice."""
+        """Handle a signal. A second one has no further effect."""
         if self.signal is None:
             self.signal = number
             raise Ended
@@ -48,10 +48,10 @@ class Ending:
 
 @contextmanager
 def ends_by_signals() -> Iterator[Ending]:
-    """Let SIGINT and SIGTERM raise Ended in here.
+    """A block in which SIGINT and SIGTERM raise Ended.
 
-    A signal that is ignored, or that the program has another handler for, is left alone; so are
-    both outside the main thread, where Python sets no handlers.
+    A signal that is ignored, or has another handler of the program, is left alone; so are both
+    signals outside the main thread, where Python sets no handlers.
     """
     ending = Ending()
     before = {}

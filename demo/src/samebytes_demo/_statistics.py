@@ -23,7 +23,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Spread:
-        """Of one value at least."""
+        """The spread of the values, of which there must be at least one."""
         known = list(values)
         return cls(statistics.median(known), min(known), max(known))
 
@@ -39,8 +39,8 @@ class Paired:
     but not in the ranges over all rounds.
 
     Attributes:
-        ours, theirs: what each took, over all rounds.
-        saved: what samebytes took less in each round; negative where it took more.
+        ours, theirs: the time that each took, over all rounds.
+        saved: how much less time samebytes took in each round; negative if it took more.
     """
 
     ours: Spread
@@ -49,23 +49,23 @@ class Paired:
 
     @classmethod
     def of(cls, ours: Sequence[float], theirs: Sequence[float]) -> Paired:
-        """Of the values of each round, in the same order."""
+        """The pairs of the values of each round, in the same order."""
         saved = tuple(b - a for a, b in zip(ours, theirs, strict=True))
         return cls(Spread.of(ours), Spread.of(theirs), saved)
 
     @property
     def median(self) -> float:
-        """Of what the rounds saved."""
+        """The median of the savings of the rounds."""
         return statistics.median(self.saved)
 
     @property
     def less(self) -> int:
-        """In how many rounds samebytes took less."""
+        """The number of rounds in which samebytes took less time."""
         return sum(saved > 0 for saved in self.saved)
 
     @property
     def more(self) -> int:
-        """In how many rounds samebytes took more."""
+        """The number of rounds in which samebytes took more time."""
         return sum(saved < 0 for saved in self.saved)
 
     @property
@@ -75,9 +75,9 @@ class Paired:
 
 
 def by_chance(agree: int, rounds: int) -> float:
-    """The probability that so many rounds or more agree, in either direction, if nothing differs.
+    """The probability that this many rounds or more agree, in either direction, by chance.
 
-    Either way is then the quicker one in half of the rounds: this is the sign test.
+    By chance, either way is the quicker one in half of the rounds: this is the sign test.
     """
     if 2 * agree <= rounds:
         return 1.0
@@ -85,10 +85,10 @@ def by_chance(agree: int, rounds: int) -> float:
 
 
 def verdict(found: Paired, name: str) -> str:
-    """One sentence on what samebytes took beside another way, in milliseconds a frame.
+    """One sentence that compares samebytes with another way, in milliseconds a frame.
 
     Args:
-        name: of the other way, as the subject of a sentence.
+        name: the name of the other way, as the subject of a sentence.
     """
     times = f"samebytes took {found.ours} ms, {name} {found.theirs} ms"
     rounds = len(found.saved)

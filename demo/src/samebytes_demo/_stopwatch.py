@@ -15,9 +15,9 @@ class Cost:
     """The cost of one stage over all frames of a pass.
 
     Attributes:
-        wall: seconds on the clock.
+        wall: seconds of wall time.
         cpu: seconds of CPU time, of all threads of the process.
-        copied_bytes: bytes copied between frameworks.
+        copied_bytes: the bytes copied between frameworks.
     """
 
     wall: float = 0.0
@@ -31,7 +31,7 @@ class Timing:
 
     Attributes:
         stages: each stage by its name, in the order of the pipeline.
-        frames: how many frames went through them.
+        frames: how many frames went through the stages.
     """
 
     stages: dict[str, Cost]
@@ -54,11 +54,11 @@ class Timing:
 
 
 class Stopwatch:
-    """Adds what happened since the last look to a stage. Looking itself is not counted.
+    """A stopwatch that adds the cost since the last lap to a stage. The lap itself does not count.
 
     Args:
-        stages: their names.
-        copied: gives the bytes copied so far.
+        stages: the names of the stages.
+        copied: returns the bytes copied so far.
     """
 
     def __init__(self, stages: Iterable[str], copied: Callable[[], int]) -> None:
@@ -68,7 +68,7 @@ class Stopwatch:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def lap(self, stage: str) -> None:
-        """Bill what happened since the last lap to this stage."""
+        """Add the cost since the last lap to this stage."""
         wall, cpu = time.perf_counter(), time.process_time()
         cost = self.timing.stages[stage]
         cost.wall += wall - self._wall

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several streams at the same time, each in a thread: how many frames a second come out in all."""
+"""The frames a second of several streams at the same time, each in its own thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["ROUNDS", "Throughput", "measure_streams"]
 
 ROUNDS = 5
 _FRAMES = 20
-"""Of one stream in one pass, at most."""
+"""The frames of one stream in one pass, at most."""
 _WAYS: tuple[type[RgbWay], ...] = (SamebytesRgb, CopyingRgb)
 
 
@@ -32,8 +32,8 @@ class Throughput:
     """The throughput and CPU time of the streams, each the best of some passes.
 
     Attributes:
-        streams: at the same time.
-        size: (width, height) of each.
+        streams: the number of streams at the same time.
+        size: (width, height) of each stream.
         fps: frames a second of all streams together, by the name of the way.
         cpu_ms: milliseconds of CPU time for each frame, likewise.
     """
@@ -44,7 +44,7 @@ class Throughput:
     cpu_ms: dict[str, float]
 
     def line(self) -> str:
-        """In words."""
+        """The throughput in words."""
         width, height = self.size
         ours, theirs = (way.name for way in _WAYS)
         noun = "stream" if self.streams == 1 else "streams"
@@ -55,7 +55,7 @@ class Throughput:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The throughput as plain data."""
         size = list(self.size)
         return {"streams": self.streams, "size": size, "fps": self.fps, "cpu_ms": self.cpu_ms}
 
@@ -63,7 +63,7 @@ class Throughput:
 def measure_streams(
     source: Path, network: Network, streams: int, on_pass: Callable[[int], None]
 ) -> Throughput:
-    """Decode and run an RGB model on every frame of so many streams of the same video.
+    """Decode several streams of the same video, and run an RGB model on every frame.
 
     The ways take turns, and the best pass of each counts. Each stream has its own decoder and
     request, with one thread.
@@ -100,7 +100,7 @@ def measure_streams(
 
 
 def _one_pass(pool: ThreadPoolExecutor, source: Path, ways: list[RgbWay]) -> tuple[float, float]:
-    """Seconds for each frame on the clock and of CPU time, without opening the files."""
+    """The seconds of wall time and of CPU time for each frame, without opening the files."""
     clocks: list[tuple[float, float]] = []
 
     def look() -> None:
@@ -110,7 +110,7 @@ def _one_pass(pool: ThreadPoolExecutor, source: Path, ways: list[RgbWay]) -> tup
     run = partial(_one_stream, source, start, end)
     running = [pool.submit(run, way) for way in ways]
     errors = [error for one in running if (error := one.exception()) is not None]
-    # Of the others, an error shows as a broken barrier.
+    # In the other threads, an error shows as a broken barrier.
     for error in sorted(errors, key=lambda error: isinstance(error, BrokenBarrierError)):
         raise error
     frames = sum(one.result() for one in running)

@@ -16,7 +16,7 @@ _SUBJECTS = {THEIRS: "the copying idiom", "by hand": "the code written by hand"}
 
 
 def table(comparison: Comparison, mb: str) -> list[str]:
-    """The lines of a table: the times of each stage in each way, and what samebytes saved.
+    """The lines of a table: the times of each stage in each way, and the savings of samebytes.
 
     Args:
         mb: the title of the last column, "MB ...".
@@ -50,7 +50,7 @@ def verdicts(comparison: Comparison, between: str, everything: str) -> list[str]
     """One sentence for each other way and each part of the work.
 
     Args:
-        between, everything: what to call the work without and with the codecs.
+        between, everything: the names of the work without and with the codecs.
     """
     parts = [(between, comparison.between), (everything, comparison.stages)]
     return [
@@ -61,7 +61,7 @@ def verdicts(comparison: Comparison, between: str, everything: str) -> list[str]
 
 
 def as_dict(comparison: Comparison) -> dict[str, Any]:
-    """All of it, for --json. Times are milliseconds a frame."""
+    """The comparison as plain data, for --json. Times are milliseconds a frame."""
 
     def part(name: str, *stages: str) -> dict[str, Any]:
         found: dict[str, Any] = {

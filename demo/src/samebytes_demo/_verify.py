@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline with samebytes, checked at every step: where the bytes lie, and who sees a write.
+"""The pipeline with samebytes, with a check of addresses and writes at every step.
 
-It runs in its own pass, which is not timed, since looking costs more than mapping.
+It runs in its own pass, which is not timed, since the checks cost more than the mappings.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class VerifyingWay(SamebytesWay):
     """Compares addresses and writes bytes in every frame, and ends the run at a difference.
 
     Raises:
-        DemoError: from `infer` and `paint`, where bytes turn out to have been copied.
+        DemoError: from `infer` and `paint`, if bytes turn out to have been copied.
     """
 
     def __init__(self, detector: Detector, picture: Picture, *, allow_copy: bool) -> None:
         super().__init__(detector, picture, allow_copy=allow_copy)
-        # Without those of the frame that was made for the routes.
+        # Without the counts of the frame that was made for the routes.
         self.equal_addresses = self.writes_seen = 0
 
     def infer(self, now: Held, before: Held) -> Array:
-        """The planes lie where FFmpeg put them, and the mask where OpenVINO wrote it."""
+        """Check that the planes are where FFmpeg put them, and the mask where OpenVINO wrote it."""
         mask = super().infer(now, before)
         for entry in self.detector.inputs:
             held = before if entry.age else now
@@ -66,12 +66,12 @@ class VerifyingWay(SamebytesWay):
         self.equal_addresses += len(some)
 
     def _write_through(self, held: Held, number: int, mat: Array) -> None:
-        """OpenCV changes the first element of a plane, the others must see it; then undo it."""
+        """Change a plane's first element by OpenCV, check that others see it, and undo it."""
         before = [int(value) for value in np.atleast_1d(mat[0, 0])]
         plane: Any = held.frame.native.planes[number]  # PyAV's stubs hide that it is a buffer
         seen = {"FFmpeg": np.frombuffer(plane, np.uint8)[: len(before)]}
         native = held.tensors[number].native if number in held.tensors else None
-        # The CPU reads no tensor of a device: there, addresses must do.
+        # The CPU cannot read tensors of a device: there, addresses must suffice.
         if isinstance(native, openvino.Tensor):
             seen["OpenVINO"] = native.data[0, 0, 0]  # a view; padded rows have no flat one
         _dot(mat, [255 - value for value in before])

@@ -22,15 +22,15 @@ __all__ = ["Writer"]
 class Writer:
     """A file with one video stream, like the one that is read.
 
-    It is H.264 where its encoder takes the format and the size, which must be even for 4:2:0;
-    else MPEG-4, and where that does not take them either, FFV1.
+    It is H.264 if the encoder takes the format and the size, which must be even for 4:2:0;
+    otherwise MPEG-4 or, if that does not take them either, FFV1.
 
-    Until finish() it is a hidden file beside the one that is asked for, so that a failure leaves
-    an earlier video as it was.
+    Until finish() it is a hidden file beside the requested one, so that a failure leaves an earlier
+    video as it was.
 
     Attributes:
         codec: FFmpeg's name of the encoder.
-        frames: how many were written.
+        frames: how many frames were written.
 
     Raises:
         DemoError: the file cannot be written.
@@ -53,9 +53,9 @@ class Writer:
             raise DemoError(f"{path} cannot be written: there is no folder {path.parent}")
         if path.is_dir() or (path.exists() and not os.access(path, os.W_OK)):
             raise DemoError(f"{path} cannot be written: it is a folder, or write-protected")
-        # Where a link leads to, so that the link stays one.
+        # The target of a link, so that the link stays a link.
         self._target = path.resolve()
-        # With the same ending, which decides about the container.
+        # With the same suffix, since that decides the container.
         self._part = self._target.with_name(f".{path.stem}-{os.getpid()}{path.suffix}")
         try:
             self._container = av.open(self._part, "w")
@@ -82,7 +82,7 @@ class Writer:
             if like.rotation:
                 stream.set_display_rotation(like.rotation)
             if self.codec == "mpeg4":
-                # Its default, 200 kbit/s, is a mosaic at any size of today.
+                # Its default, 200 kbit/s, gives a mosaic at any present-day size.
                 stream.bit_rate = int(image.width * image.height * rate) // 4
         except ValueError as error:
             self._discard()
@@ -93,7 +93,7 @@ class Writer:
 
     def write(self, frame: av.VideoFrame) -> None:
         """Encode a frame. The encoder reads it before this returns."""
-        # Else the encoder would make it an I-, P- or B-frame as it was in the file it came from.
+        # Otherwise the encoder would make it an I-, P- or B-frame as in the source file.
         frame.pict_type = PictureType.NONE
         self._encode(frame)
         self.frames += 1
@@ -119,7 +119,7 @@ class Writer:
         self._discard()
 
     def _discard(self) -> None:
-        # What cannot be written to its end is of no use anyway.
+        # A file that cannot be completed is of no use anyway.
         with contextlib.suppress(av.FFmpegError, OSError):
             self._container.close()
         self._part.unlink(missing_ok=True)

@@ -5,8 +5,8 @@
     result.frames, result.seconds, result.copied_bytes, result.boxes
 
 They decode a video, find boxes, draw them into the frames and encode those. All three do the same,
-and differ in the way in which the bytes get from one framework to the next: with samebytes as a
-pipeline of elements, in the others as a plain loop.
+and differ in how the bytes get from one framework to the next. The way with samebytes is a pipeline
+of elements, the others are plain loops.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ __all__ = [
 ]
 
 WAIT = 32
-"""Frames that may wait for the decoder to release them."""
+"""The number of frames that may wait for the decoder to release them."""
 
 NATIVE_WAIT = 8
-"""Frames that always wait where that cannot be asked: enough for what libx264 makes by default."""
+"""The number of frames that always wait if that is unknown: enough for libx264's defaults."""
 
 MakeDetector = Callable[[Picture], Detector]
 OnFrame = Callable[[int], None]
@@ -66,20 +66,20 @@ def run_samebytes(
     threads: int | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
-    """Without a copy, with samebytes.
+    """Run the pipeline without a copy, with samebytes.
 
     Args:
         source: a video file.
         target: the video file to write.
-        detector: makes what finds the boxes in such frames.
-        frames: stop after so many.
+        detector: makes the detector for such frames.
+        frames: stop after this many frames.
         wait: how many frames may wait for the decoder to release them.
         allow_copy: copy a frame that has waited in vain. It is counted.
-        verify: compare addresses and write through them in every frame, and stop where bytes
-            turn out to have been copied. The stages' times then include that.
-        own_pages: have FFmpeg's planes lie on their own pages, as an NPU wants them.
-        options: for the encoder, for instance {"preset": "ultrafast"}.
-        threads: of the decoder and the encoder, each; None for as many as FFmpeg likes.
+        verify: compare addresses and write through them in every frame, and stop if bytes turn
+            out to have been copied. The stages' times then include that.
+        own_pages: put FFmpeg's planes on their own pages, as an NPU needs them.
+        options: options of the encoder, for instance {"preset": "ultrafast"}.
+        threads: how many threads the decoder and the encoder each use; None for FFmpeg's choice.
         on_frame: called with the number of frames decoded so far.
 
     Raises:
@@ -102,7 +102,7 @@ def run_native(
     threads: int | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
-    """Without a copy, by hand. As `run_samebytes`; every frame waits for the whole of `wait`."""
+    """Run it without a copy, by hand: like `run_samebytes`, but every frame waits for `wait`."""
     make = partial(NativeWay, allow_copy=allow_copy)
     return _run(make, source, target, detector, frames, wait, options, threads, on_frame)
 
@@ -117,10 +117,10 @@ def run_copying(
     threads: int | None = None,
     on_frame: OnFrame | None = None,
 ) -> Result:
-    """In the usual idiom, which copies. As `run_samebytes`.
+    """Run it in the usual idiom, which copies; otherwise like `run_samebytes`.
 
     Raises:
-        DemoError: as there, and for formats that PyAV does not turn into arrays.
+        DemoError: as for that, and for formats that PyAV does not turn into arrays.
     """
     return _run(CopyingWay, source, target, detector, frames, WAIT, options, threads, on_frame)
 
