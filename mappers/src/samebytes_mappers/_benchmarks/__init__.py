@@ -13,14 +13,14 @@ _WAYS = "samebytes_mappers._benchmarks.ways"
 _SIZES = ((1920, 1080), (640, 360), (3840, 2160), (7680, 4320), (318, 238))
 _HAND = "np.frombuffer(plane) and openvino.Tensor() for each plane"
 
-# Of PrePostProcessor's time, by the width of the frames.
+# The goals as shares of PrePostProcessor's time, by the width of the frames.
 _GOALS = {(640, 360): 1.0, (1920, 1080): 0.35, (3840, 2160): 0.15}
 _IMAGES = "samebytes_mappers._benchmarks.images"
 _OPENCV = {"cv2": "pip install opencv-python-headless"}
 
 
 def _image_rows(format_: str, size: tuple[int, int], goal: float) -> Iterator[Benchmark]:
-    """A goal for each size, so a row for each."""
+    """A row for each size, since each has its own goal."""
     frames = f"{format_} {size[0]}x{size[1]}"
     yield Benchmark(
         name=f"image_model, {frames}",

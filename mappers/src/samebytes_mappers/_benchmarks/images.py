@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of 300x300 pixels on decoded frames: image_model beside what is written by hand."""
+"""A model of 300x300 pixels on decoded frames: image_model beside handwritten code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 _SIDE = 300
-# One thread: what a way costs, not how well it spreads.
+# One thread, to measure what a way costs and not how well it scales.
 _CONFIG = {"INFERENCE_NUM_THREADS": 1}
 Array = np.ndarray[Any, Any]
 
@@ -36,7 +36,7 @@ def _core() -> Any:
 
 
 def network(echo: bool = False) -> Any:
-    """A small convolution, about 1 ms of work; or the image itself."""
+    """A model with a small convolution, about 1 ms of work; or one that returns the image."""
     x = ops.parameter([1, 3, _SIDE, _SIDE], np.float32, name="image")
     if echo:
         end = ops.relu(x)
@@ -103,7 +103,7 @@ def by_copying(frame: av.VideoFrame, model: Any) -> Callable[[], Array]:
 
 
 def by_image_model(frame: av.VideoFrame, model: Any, resize: Any = None) -> Callable[[], Array]:
-    """samebytes, from the decoder's frame on."""
+    """samebytes' image_model on the decoder's frame."""
     made = sbo.image_model(model, sb.frame(frame), config=_CONFIG, resize=resize)
 
     def run() -> Array:
@@ -113,7 +113,7 @@ def by_image_model(frame: av.VideoFrame, model: Any, resize: Any = None) -> Call
 
 
 def _inside(format_: str, width: int, height: int) -> Ways:
-    """Colour and size inside the model, both."""
+    """Conversion of colour and size, both inside the model."""
     frame = noise(width, height, format_)
     return Ways(
         ours=by_image_model(frame, network()),
@@ -124,7 +124,7 @@ def _inside(format_: str, width: int, height: int) -> Ways:
 
 
 def _resized(format_: str, width: int, height: int) -> Ways:
-    """By hand and by copying are the same: nothing else is usual."""
+    """Planes resized outside the model. By hand and copying are the same: nothing else is usual."""
     frame = noise(width, height, format_)
     return Ways(
         ours=by_image_model(frame, network(), samebytes_opencv.resize),

@@ -14,7 +14,7 @@ __all__ = ["joined", "to_umat", "two_hops", "wrapped_and_joined"]
 
 
 def _by_hand(frame: Any) -> list[Any]:
-    """Three OpenVINO tensors over the planes; each pair keeps what its ROI lies in."""
+    """Three OpenVINO tensors over the planes; each pair keeps the whole tensor of its ROI."""
     import openvino as ov
 
     tensors = []
@@ -30,7 +30,7 @@ def _by_hand(frame: Any) -> list[Any]:
 
 
 def _by_copying(frame: Any) -> list[Any]:
-    """The usual idiom: one array of all planes, and a tensor of that."""
+    """The usual idiom: one array of all planes, and a tensor over it."""
     import openvino as ov
 
     return [ov.Tensor(frame.to_ndarray()[None])]
@@ -43,7 +43,7 @@ def _frame(width: int, height: int) -> Any:
 
 
 def joined(width: int, height: int) -> Ways:
-    """A frame that was wrapped before."""
+    """A frame that is already wrapped."""
     native = _frame(width, height)
     frame = sb.frame(native)
     check_way("ffmpeg -> openvino frame alias", frame, "openvino")
@@ -77,7 +77,7 @@ def two_hops(width: int, height: int) -> Ways:
 
 
 def to_umat(width: int, height: int) -> Ways:
-    """By the device. cv2 has no call that takes a cl_mem."""
+    """A copy by the device. cv2 has no call that takes a cl_mem."""
     target: Any = sb.context("opencv_umat")
     cl = target.derive("opencl")
     buffer = cl.allocate((height, width, 3))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DMA-BUFs, or memfds where nothing here makes those."""
+"""DMA-BUFs, or memfds if this machine makes no DMA-BUFs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _END = 1 << 2
 
 
 def _by_hand(fd: int, nbytes: int) -> None:
-    """Begin, map, look, unmap, end. A memfd refuses to begin and to end, here as there."""
+    """Begin, map, read, unmap, end. On either side, a memfd refuses to begin and to end."""
     with suppress(OSError):
         ioctl(fd, DMA_BUF_IOCTL_SYNC, dma_buf_sync(DMA_BUF_SYNC_START | DMA_BUF_SYNC_READ))
     memory = mmap.mmap(fd, nbytes, prot=mmap.PROT_READ)
@@ -33,7 +33,7 @@ def _by_hand(fd: int, nbytes: int) -> None:
 
 
 def to_cpu(width: int, height: int) -> Ways:
-    """One tensor."""
+    """A tensor to the CPU."""
     tensor, cpu = sb.context("dma").allocate((height, width, 3)), sb.context("cpu")
     go = along("dma -> cpu tensor map", tensor, cpu)
     fd, nbytes = tensor.handle("dma_fd"), width * height * 3
@@ -45,7 +45,7 @@ def to_cpu(width: int, height: int) -> Ways:
 
 
 def frame_to_cpu(width: int, height: int) -> Ways:
-    """Both planes of one buffer."""
+    """A frame with both planes in one buffer to the CPU."""
     frame, cpu = sb.context("dma").allocate_frame("NV12", width, height), sb.context("cpu")
     go = along("dma -> cpu frame map", frame, cpu)
     fd, nbytes = frame.planes[0].handle("dma_fd"), width * height * 3 // 2

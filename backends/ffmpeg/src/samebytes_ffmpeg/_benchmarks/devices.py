@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of FFmpeg's devices. PyAV has calls of its own for CUDA alone."""
+"""Frames of FFmpeg's devices. PyAV has calls of its own only for CUDA."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def to_cuda(width: int, height: int) -> Ways:
 
 
 def cuda_to_frame(width: int, height: int) -> Ways:
-    """The other way."""
+    """A frame over arrays."""
     target = sb.context("ffmpeg:CUDA")
     frame = target.derive("cuda").allocate_frame("NV12", width, height)
     go, planes = along("cuda -> ffmpeg:CUDA frame alias", frame, target), frame.native
@@ -52,7 +52,7 @@ def dma_to_drm(width: int, height: int) -> Ways:
 
 
 def drm_to_dma(width: int, height: int) -> Ways:
-    """The other way."""
+    """DMA-BUFs of the planes of a frame."""
     dma = sb.context("dma")
     frame = dma.allocate_frame("NV12", width, height).map("ffmpeg:DRM", "rw")
     go = along("ffmpeg:DRM -> dma frame import", frame, dma)
@@ -60,27 +60,27 @@ def drm_to_dma(width: int, height: int) -> Ways:
 
 
 def upload(width: int, height: int) -> Ways:
-    """Into a surface of VA-API."""
+    """A copy into a VA-API surface."""
     return _uploaded("VAAPI", width, height)
 
 
 def download(width: int, height: int) -> Ways:
-    """Into a new frame."""
+    """A copy into a new frame."""
     return _downloaded("VAAPI", width, height)
 
 
 def cuda_upload(width: int, height: int) -> Ways:
-    """Into memory of CUDA."""
+    """A copy into CUDA memory."""
     return _uploaded("CUDA", width, height)
 
 
 def cuda_download(width: int, height: int) -> Ways:
-    """Into a new frame."""
+    """A copy into a new frame."""
     return _downloaded("CUDA", width, height)
 
 
 def drm_download(width: int, height: int) -> Ways:
-    """By the CPU."""
+    """A copy by the CPU."""
     frame = sb.context("dma").allocate_frame("NV12", width, height).map("ffmpeg:DRM", "rw")
     go = along("ffmpeg:DRM -> ffmpeg frame copy", frame, sb.context("ffmpeg"))
     return Ways(ours=lambda: go(frame))

@@ -53,7 +53,7 @@ def plane_to_cpu(width: int, height: int) -> Ways:
 
 
 def from_cpu(width: int, height: int) -> Ways:
-    """Planes that may lie anywhere. By hand they must follow each other."""
+    """A frame over planes that may be anywhere. By hand they must follow each other."""
     whole = np.ones((height * 3 // 2, width), np.uint8)
     planes = [whole[:height], whole[height:].reshape(height // 2, width // 2, 2)]
     frame = sb.frame(planes, format="NV12", width=width, height=height)
@@ -66,25 +66,25 @@ def from_cpu(width: int, height: int) -> Ways:
 
 
 def asked(width: int, height: int) -> Ways:
-    """As a pipeline asks for each frame."""
+    """The attribute `readonly`, which a pipeline reads of each frame."""
     frame = sb.frame(av.VideoFrame(width, height, "yuv420p"))
     return Ways(ours=lambda: frame.readonly)
 
 
 def asked_while_mapped(width: int, height: int) -> Ways:
-    """With references of samebytes' own to the planes."""
+    """The same while samebytes itself has references to the planes."""
     frame = sb.frame(av.VideoFrame(width, height, "yuv420p"))
     mapped = frame.map("cpu")
     return Ways(ours=lambda: (frame.readonly, mapped))
 
 
 def to_rgb(width: int, height: int) -> Ways:
-    """The size stays."""
+    """A conversion to RGB of the same size."""
     return _converting(width, height, width, height)
 
 
 def to_half_rgb(width: int, height: int) -> Ways:
-    """Half the size."""
+    """A conversion to RGB of half the size."""
     return _converting(width, height, width // 2, height // 2)
 
 
@@ -94,7 +94,7 @@ def _converting(width: int, height: int, new_width: int, new_height: int) -> Way
         plane.native[...] = np.random.default_rng(0).integers(0, 256, plane.shape)
     kept = VideoReformatter()
     size = new_width, new_height
-    # Older ones have one thread, and no argument for it.
+    # Older versions have one thread, and no argument for it.
     one: dict[str, Any] = {"threads": 1} if "threads" in (kept.reformat.__doc__ or "") else {}
     return Ways(
         ours=lambda: sb.frame(native).convert("RGB24", *size),

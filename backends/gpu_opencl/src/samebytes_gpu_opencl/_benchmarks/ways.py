@@ -30,7 +30,7 @@ def _queue(context: Any) -> cl.CommandQueue:
 
 
 def buffer_to_cpu(width: int, height: int) -> Ways:
-    """For reading; both sides wait for the queue."""
+    """A buffer mapped for reading; both sides wait for the queue."""
     context, cpu, shape = _context(), sb.context("cpu"), (height, width, 3)
     buffer, queue, there = context.allocate(shape), _queue(context), np.empty(shape, np.uint8)
     go, mem = along("opencl -> cpu tensor map", buffer, cpu), buffer.native
@@ -49,7 +49,7 @@ def buffer_to_cpu(width: int, height: int) -> Ways:
 
 
 def usm_to_cpu(width: int, height: int) -> Ways:
-    """Memory that the CPU reads in place."""
+    """USM that the CPU reads in place."""
     context, cpu, shape = _context(), sb.context("cpu"), (height, width, 3)
     usm, queue = context.allocate(shape, kind="usm_host"), _queue(context)
     go, nbytes = along("opencl -> cpu tensor alias", usm, cpu), width * height * 3
@@ -64,7 +64,7 @@ def usm_to_cpu(width: int, height: int) -> Ways:
 
 
 def device_usm_to_cpu(width: int, height: int) -> Ways:
-    """pyopencl has no call for that."""
+    """Device USM to the CPU; pyopencl has no call for it."""
     usm, cpu = _context().allocate((height, width, 3), kind="usm_device"), sb.context("cpu")
     go = along("opencl -> cpu tensor copy", usm, cpu)
     return Ways(ours=lambda: go(usm))
@@ -83,7 +83,7 @@ def array_first(width: int, height: int) -> Ways:
 
 
 def array_again(width: int, height: int) -> Ways:
-    """The same memory; the buffer of the time before is gone."""
+    """The same memory again; the previous buffer is gone."""
     context, tensor = _context(), sb.context("cpu").allocate((height, width, 3))
     theirs, array = context.native, tensor.native
     go = along("cpu -> opencl tensor alias", tensor, context)
@@ -91,7 +91,7 @@ def array_again(width: int, height: int) -> Ways:
 
 
 def array_copied(width: int, height: int) -> Ways:
-    """Into memory of the device's."""
+    """A copy into memory of the device."""
     context, array = _context(), np.ones((height, width, 3), np.uint8)
     tensor, theirs, queue = sb.tensor(array), context.native, _queue(context)
     go = along("cpu -> opencl tensor copy", tensor, context)
@@ -110,7 +110,7 @@ def _remote_mem(native: Any) -> int:
 
 
 def remote_to_opencl(width: int, height: int) -> Ways:
-    """The cl_mem of OpenVINO's."""
+    """The cl_mem of OpenVINO's tensor."""
     gpu: Any = sb.context("openvino:GPU")
     tensor, target = gpu.allocate((1, height, width, 3)), gpu.derive("opencl")
     go = along("openvino:GPU -> opencl tensor alias", tensor, target)
@@ -121,7 +121,7 @@ def remote_to_opencl(width: int, height: int) -> Ways:
 
 
 def remote_frame_to_opencl(width: int, height: int) -> Ways:
-    """Of both planes."""
+    """The cl_mem of both planes."""
     gpu: Any = sb.context("openvino:GPU")
     frame, target = gpu.allocate_frame("NV12", width, height), gpu.derive("opencl")
     go = along("openvino:GPU -> opencl frame alias", frame, target)
@@ -132,7 +132,7 @@ def remote_frame_to_opencl(width: int, height: int) -> Ways:
 
 
 def umat_to_opencl(width: int, height: int) -> Ways:
-    """The cl_mem of OpenCV's."""
+    """The cl_mem of OpenCV's UMat."""
     context: Any = sb.context("opencv_umat")
     umat, target = context.allocate((height, width, 3)), context.derive("opencl")
     go = along("opencv_umat -> opencl tensor alias", umat, target)
@@ -145,7 +145,7 @@ def umat_to_opencl(width: int, height: int) -> Ways:
 
 
 def dma_first(width: int, height: int) -> Ways:
-    """A buffer that OpenCL has not seen. pyopencl has no call for that."""
+    """A buffer that OpenCL has not seen. pyopencl has no call for it."""
     context, dma, shape = _context(), sb.context("dma"), (height, width, 3)
 
     def fresh() -> Any:

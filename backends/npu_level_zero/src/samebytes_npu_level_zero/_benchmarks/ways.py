@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""USM to and from CPU memory and DMA-BUFs. By hand: the driver's functions, and nothing else."""
+"""USM to and from CPU memory and DMA-BUFs. By hand: only the driver's functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _whole_pages(width: int, height: int) -> tuple[int]:
 
 
 def to_cpu(width: int, height: int) -> Ways:
-    """In place."""
+    """USM that the CPU reads in place."""
     tensor, cpu = _context().allocate((height, width, 3)), sb.context("cpu")
     go, nbytes = along("level_zero -> cpu tensor alias", tensor, cpu), width * height * 3
     address = tensor.handle("usm_ptr")
@@ -73,7 +73,7 @@ def pages_first(width: int, height: int) -> Ways:
 
 
 def pages_again(width: int, height: int) -> Ways:
-    """The same pages."""
+    """The same pages again."""
     context, (nbytes,) = _context(), _whole_pages(width, height)
     tensor = sb.context("cpu").allocate((nbytes,))
     go, address = (
@@ -137,7 +137,7 @@ def dma_first(width: int, height: int) -> Ways:
 
 
 def dma_again(width: int, height: int) -> Ways:
-    """The same buffer."""
+    """The same buffer again."""
     context, (nbytes,) = _context(), _whole_pages(width, height)
     tensor = sb.context("dma").allocate((nbytes,))
     go, fd = along("dma -> level_zero tensor import", tensor, context), tensor.handle("dma_fd")

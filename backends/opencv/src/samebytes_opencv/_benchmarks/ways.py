@@ -27,7 +27,7 @@ def to_mat(width: int, height: int) -> Ways:
 
 
 def from_mat(width: int, height: int) -> Ways:
-    """And back."""
+    """The array as CPU memory again."""
     array = _picture(width, height)
     mat = sb.tensor(array).map("opencv", "rw")
     check_way("opencv -> cpu tensor alias", mat, "cpu")
@@ -35,7 +35,7 @@ def from_mat(width: int, height: int) -> Ways:
 
 
 def to_umat(width: int, height: int) -> Ways:
-    """Into new memory of OpenCV's."""
+    """A copy into new memory of OpenCV."""
     array, target = _picture(width, height), sb.context("opencv_umat")
     tensor = sb.tensor(array)
     go = along("cpu -> opencv_umat tensor copy", tensor, target)
@@ -44,7 +44,7 @@ def to_umat(width: int, height: int) -> Ways:
 
 
 def from_umat(width: int, height: int) -> Ways:
-    """Into new memory of the CPU."""
+    """A copy into new CPU memory."""
     cpu = sb.context("cpu")
     umat: Any = sb.context("opencv_umat").allocate((height, width, 3))
     go = along("opencv_umat -> cpu tensor copy", umat, cpu)
@@ -52,7 +52,7 @@ def from_umat(width: int, height: int) -> Ways:
 
 
 def back_to_umat(width: int, height: int) -> Ways:
-    """OpenCV has no call for that: Python cannot put a UMat over memory."""
+    """A UMat that was mapped to OpenCL, mapped back; Python cannot put a UMat over memory."""
     target = sb.context("opencv_umat")
     memory = target.allocate((height, width, 3)).map("opencl", "rw")
     go = along("opencl -> opencv_umat tensor alias", memory, target)
@@ -60,7 +60,7 @@ def back_to_umat(width: int, height: int) -> Ways:
 
 
 def dma_to_umat(width: int, height: int) -> Ways:
-    """By an OpenCV that has createUMatFromDmaBuf."""
+    """A UMat over a DMA-BUF, by an OpenCV that has createUMatFromDmaBuf."""
     memory, target = sb.context("dma").allocate((height, width, 3)), sb.context("opencv_umat")
     go = along("dma -> opencv_umat tensor import", memory, target)
     return Ways(ours=lambda: go(memory))

@@ -64,7 +64,7 @@ def surface_first(width: int, height: int) -> Ways:
 
 
 def surface_again(width: int, height: int) -> Ways:
-    """As a decoder's surfaces come round."""
+    """A surface that comes round, as a decoder's do."""
     vaapi = sb.context("vaapi")
     target, shapes = vaapi.derive("openvino:GPU"), _plane_shapes(width, height)
     pool = [vaapi.allocate_frame("NV12", width, height) for _ in range(_POOL)]
@@ -204,7 +204,7 @@ def _download(native: Any) -> object:
 
 
 def array_copied(width: int, height: int) -> Ways:
-    """Into memory of the GPU plugin's."""
+    """A copy into memory of the GPU plugin."""
     gpu, array = _gpu(), np.ones(_picture(width, height), np.uint8)
     tensor = sb.tensor(array)
     go = along("cpu -> openvino:GPU tensor copy", tensor, gpu)
@@ -223,7 +223,7 @@ def frame_copied(width: int, height: int) -> Ways:
 
 
 def to_cpu(width: int, height: int) -> Ways:
-    """No call of OpenVINO's does that: `RemoteTensor.data` raises."""
+    """A mapping to the CPU. OpenVINO has no call for it: `RemoteTensor.data` raises."""
     tensor = _gpu().create_usm_host_tensor("uint8", _picture(width, height))
     cpu = sb.context("cpu")
     go = along("openvino:GPU -> cpu tensor alias", tensor, cpu)
@@ -231,7 +231,7 @@ def to_cpu(width: int, height: int) -> Ways:
 
 
 def frame_to_cpu(width: int, height: int) -> Ways:
-    """The same of a frame."""
+    """The same for a frame."""
     cpu, (frame, _) = sb.context("cpu"), _cpu_frame(width, height)
     there = frame.map(_gpu(), "rw")
     go = along("openvino:GPU -> cpu frame alias", there, cpu)
@@ -242,7 +242,7 @@ def frame_to_cpu(width: int, height: int) -> Ways:
 
 
 def copied_to_cpu(width: int, height: int) -> Ways:
-    """From the GPU plugin's memory."""
+    """A copy from the GPU plugin's memory."""
     tensor, cpu = _gpu().allocate(_picture(width, height)), sb.context("cpu")
     go = along("openvino:GPU -> cpu tensor copy", tensor, cpu)
     return Ways(ours=lambda: go(tensor), by_hand=lambda: _download(tensor.native))
@@ -257,7 +257,7 @@ def frame_copied_to_cpu(width: int, height: int) -> Ways:
 
 
 def bound(width: int, height: int) -> Ways:
-    """As an input of a request."""
+    """A tensor that is set as an input of a request."""
     size = width * height
     gpu = _gpu()
     x = ops.parameter([1, size], np.float32, name="x")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of OpenVINO tensors in host memory, and of a request that is given one."""
+"""Rows of OpenVINO tensors in host memory, and of a request that gets one."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def picture(width: int, height: int) -> Array:
 
 
 def planes(width: int, height: int) -> list[Array]:
-    """Of NV12, NHWC."""
+    """The planes of NV12, NHWC."""
     shapes = ((1, height, width, 1), (1, height // 2, width // 2, 2))
     return [np.ones(shape, np.uint8) for shape in shapes]
 
 
 def to_openvino(width: int, height: int) -> Ways:
-    """A tensor that stays."""
+    """A tensor that is kept."""
     array = picture(width, height)
     tensor = sb.tensor(array)
     check_way("cpu -> openvino tensor alias", tensor, "openvino")
@@ -110,7 +110,7 @@ def frame_to_cpu(width: int, height: int) -> Ways:
 
 
 def by_name(width: int, height: int) -> Ways:
-    """With the name of a tensor of the model."""
+    """An input that is set by the name of a tensor of the model."""
     native, ours, array = _requests(width, height)
     made = ov.Tensor(array, shared_memory=True)
     tensor = sb.tensor(made)
@@ -120,7 +120,7 @@ def by_name(width: int, height: int) -> Ways:
 
 
 def by_index(width: int, height: int) -> Ways:
-    """With its place among the inputs."""
+    """An input that is set by its index."""
     native, ours, array = _requests(width, height)
     made = ov.Tensor(array, shared_memory=True)
     tensor = sb.tensor(made)
@@ -152,7 +152,7 @@ def _of(ours: Any, native: Any, array: Array) -> Ways:
 
 
 def _requests(width: int, height: int) -> tuple[Any, sbo.InferRequest, Array]:
-    """One of OpenVINO's, one of samebytes', and what fits their input "x"."""
+    """A request of OpenVINO, one of samebytes, and an array for their input "x"."""
     array = picture(width, height)
     x = ops.parameter(array.shape, np.uint8, name="x")
     x.output(0).set_names({"x"})

@@ -29,7 +29,7 @@ def _npu() -> Any:
 
 
 def _flat(width: int, height: int) -> tuple[int, int]:
-    """Of whole pages."""
+    """The size of a picture in whole pages."""
     return (1, -(-width * height * 3 // 4096) * 4096)
 
 
@@ -45,7 +45,7 @@ def _first(node: str, edge: str, shape: Any, **how: Any) -> Ways:
     def fresh() -> tuple[Any, Any]:
         made: Any = context
         tensor = made.allocate(shape, **how)
-        # What is exported once for the memory is not what is measured.
+        # The export, which happens once for the memory, is not measured.
         return tensor, tensor.map("dma")
 
     go = along(edge, fresh()[0], npu)
@@ -89,7 +89,7 @@ def dma_again(width: int, height: int) -> Ways:
 
 
 def dma_frame(width: int, height: int) -> Ways:
-    """Both planes; OpenVINO's own calls cannot begin inside of a buffer."""
+    """Both planes; OpenVINO's own calls cannot begin inside a buffer."""
     return _frame("dma", "dma -> openvino:NPU frame import", width, height)
 
 
@@ -151,7 +151,7 @@ def _upload(npu: Any, array: Array) -> object:
 
 
 def copied(width: int, height: int) -> Ways:
-    """An array anywhere."""
+    """A copy of an array anywhere in memory."""
     npu, array = _npu(), np.ones(_flat(width, height), np.uint8)
     tensor = sb.tensor(array)
     go = along("cpu -> openvino:NPU tensor copy", tensor, npu)
@@ -219,7 +219,7 @@ def frame_to_cpu(width: int, height: int) -> Ways:
 
 
 def copied_to_cpu(width: int, height: int) -> Ways:
-    """By OpenVINO."""
+    """A copy by OpenVINO."""
     tensor, cpu = _npu().allocate(_flat(width, height)), sb.context("cpu")
     go = along("openvino:NPU -> cpu tensor copy", tensor, cpu)
 

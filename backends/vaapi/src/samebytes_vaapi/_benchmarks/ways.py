@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Surfaces to and from CPU memory and DMA-BUFs. By hand: libva's functions, and nothing else."""
+"""Surfaces to and from CPU memory and DMA-BUFs. By hand: only libva's functions."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def plane_copied(width: int, height: int) -> Ways:
 
 
 def uploaded(width: int, height: int) -> Ways:
-    """Into a new surface."""
+    """A copy into a new surface."""
     frame, target = sb.context("cpu").allocate_frame("NV12", width, height), sb.context("vaapi")
     go = along("cpu -> vaapi frame copy", frame, target)
     return Ways(ours=lambda: go(frame))
@@ -154,7 +154,7 @@ def _exported(frame: sb.Frame, item: Any, edge: str) -> Ways:
 
 
 def from_dma(width: int, height: int) -> Ways:
-    """The same buffers: memory that the driver itself exported."""
+    """The same buffers again: memory that the driver itself exported."""
     frame, target = _surface(width, height).map("dma", "rw"), sb.context("vaapi")
     go = along("dma -> vaapi frame import", frame, target)
     return Ways(ours=lambda: go(frame))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CUDA memory to and from the CPU's and DMA-BUFs."""
+"""CUDA memory to and from CPU memory and DMA-BUFs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _context() -> Any:
 
 
 def pinned_to_cpu(width: int, height: int) -> Ways:
-    """In place."""
+    """Pinned memory that the CPU reads in place."""
     tensor, cpu = _context().allocate((height, width, 3), kind="pinned"), sb.context("cpu")
     go, nbytes = along("cuda -> cpu tensor alias", tensor, cpu), width * height * 3
     address = tensor.handle("cuda_ptr")
@@ -39,7 +39,7 @@ def pinned_to_cpu(width: int, height: int) -> Ways:
 
 
 def downloaded(width: int, height: int) -> Ways:
-    """Into new memory of the CPU."""
+    """A copy into new CPU memory."""
     context, cpu, shape = _context(), sb.context("cpu"), (height, width, 3)
     tensor = context.allocate(shape)
     go, address = along("cuda -> cpu tensor copy", tensor, cpu), tensor.handle("cuda_ptr")
@@ -54,7 +54,7 @@ def downloaded(width: int, height: int) -> Ways:
 
 
 def pinned_to_cuda(width: int, height: int) -> Ways:
-    """The pointer that it was."""
+    """The original pointer of pinned memory."""
     context = _context()
     array = context.allocate((height, width, 3), kind="pinned").map("cpu", "rw")
     go, address = along("cpu -> cuda tensor alias", array, context), data_address(array.native)
@@ -67,7 +67,7 @@ def pinned_to_cuda(width: int, height: int) -> Ways:
 
 
 def pages_first(width: int, height: int) -> Ways:
-    """Registered with the driver, and given back."""
+    """Pages that are registered with the driver, and released."""
     context, cpu = _context(), sb.context("cpu")
     nbytes = -(-width * height * 3 // 4096) * 4096
 
@@ -85,7 +85,7 @@ def pages_first(width: int, height: int) -> Ways:
 
 
 def uploaded(width: int, height: int) -> Ways:
-    """Into new memory of the device."""
+    """A copy into new memory of the device."""
     context, array = _context(), np.ones((height, width, 3), np.uint8)
     tensor = sb.tensor(array)
     go = along("cpu -> cuda tensor copy", tensor, context)
@@ -116,7 +116,7 @@ def to_dma(width: int, height: int) -> Ways:
 
 
 def from_dma(width: int, height: int) -> Ways:
-    """A DMA-BUF that the driver imports, where it can."""
+    """A DMA-BUF that the driver imports, if it can."""
     context, tensor = _context(), sb.context("dma").allocate((height, width, 3))
     go = along("dma -> cuda tensor import", tensor, context)
     return Ways(ours=lambda: go(tensor))

@@ -54,7 +54,7 @@ def _viewed(thing: Any) -> None:
 
 
 def frame_to_cpu(width: int, height: int) -> Ways:
-    """By hand it is one array of all planes; PyGObject copies them, as `info.data` is bytes."""
+    """By hand, one array of all planes; PyGObject copies them, since `info.data` is bytes."""
     frame, cpu = _planes(width, height).map("gstreamer"), sb.context("cpu")
     go, buffer = along("gstreamer -> cpu frame alias", frame, cpu), frame.native
     return Ways(ours=lambda: go(frame).close(), by_hand=lambda: _viewed(buffer))
@@ -73,7 +73,7 @@ def _memory_of(tensor: sb.Tensor) -> Any:
 
 
 def frame_from_cpu(width: int, height: int) -> Ways:
-    """PyGObject can only copy bytes into a new buffer."""
+    """A buffer over arrays; PyGObject can only copy bytes into a new buffer."""
     frame, target = _planes(width, height), sb.context("gstreamer")
     go = along("cpu -> gstreamer frame alias", frame, target)
     arrays: Any = frame.native
@@ -85,7 +85,7 @@ def frame_from_cpu(width: int, height: int) -> Ways:
 
 
 def memory_from_cpu(width: int, height: int) -> Ways:
-    """The same."""
+    """The same for one memory."""
     tensor, target = _picture(width, height), sb.context("gstreamer")
     go, array = along("cpu -> gstreamer tensor alias", tensor, target), tensor.native
     return Ways(ours=lambda: go(tensor), copying=lambda: Gst.Buffer.new_wrapped(array.tobytes()))
@@ -103,14 +103,14 @@ def frame_to_dma(width: int, height: int) -> Ways:
 
 
 def memory_to_dma(width: int, height: int) -> Ways:
-    """The same."""
+    """The same for one memory."""
     tensor, dma = _dma_tensor(width, height).map("gstreamer"), sb.context("dma")
     go, memory = along("gstreamer -> dma tensor import", tensor, dma), _memory_of(tensor)
     return Ways(ours=lambda: go(tensor), by_hand=lambda: _descriptor_of(memory))
 
 
 def _memory_over(descriptor: int, nbytes: int) -> Any:
-    """With a descriptor of its own, which the memory closes."""
+    """A memory with a descriptor of its own, which it closes."""
     return GstAllocators.DmaBufAllocator.alloc(_dma_allocator(), os.dup(descriptor), nbytes)
 
 
@@ -120,7 +120,7 @@ def _dma_allocator() -> Any:
 
 
 def frame_from_dma(width: int, height: int) -> Ways:
-    """By hand a buffer of one memory, whose planes the GstVideoMeta places."""
+    """By hand, a buffer of one memory, whose planes the GstVideoMeta places."""
     frame, target = _dma_frame(width, height), sb.context("gstreamer")
     go = along("dma -> gstreamer frame import", frame, target)
     descriptor, size = frame.planes[0].handle("dma_fd"), width * height * 3 // 2
@@ -137,7 +137,7 @@ def frame_from_dma(width: int, height: int) -> Ways:
 
 
 def memory_from_dma(width: int, height: int) -> Ways:
-    """The same."""
+    """The same for one memory."""
     tensor, target = _dma_tensor(width, height), sb.context("gstreamer")
     go = along("dma -> gstreamer tensor import", tensor, target)
     descriptor, size = tensor.handle("dma_fd"), width * height * 3
@@ -145,7 +145,7 @@ def memory_from_dma(width: int, height: int) -> Ways:
 
 
 def carried(width: int, height: int) -> Ways:
-    """GStreamer has no OpenCL memory of its own."""
+    """OpenCL memory in a buffer; GStreamer has no OpenCL memory of its own."""
     cl = sb.context("opencl")
     frame, target = cl.allocate_frame("NV12", width, height), cl.derive("gstreamer:OpenCL")
     go = along("opencl -> gstreamer:OpenCL frame alias", frame, target)
@@ -153,7 +153,7 @@ def carried(width: int, height: int) -> Ways:
 
 
 def found_again(width: int, height: int) -> Ways:
-    """An element finds the OpenCL memory in a GStreamer buffer that reaches it."""
+    """The OpenCL memory that an element finds in a GStreamer buffer."""
     cl = sb.context("opencl")
     frame = cl.allocate_frame("NV12", width, height).map("gstreamer:OpenCL")
     go = along("gstreamer:OpenCL -> opencl frame alias", frame, cl)
@@ -161,7 +161,7 @@ def found_again(width: int, height: int) -> Ways:
 
 
 def read(width: int, height: int) -> Ways:
-    """Black pictures, made by GStreamer: the same work on both sides."""
+    """Black pictures made by GStreamer: the same work on both sides."""
     made = (
         "videotestsrc pattern=black ! "
         f"video/x-raw,format=NV12,width={width},height={height} ! "

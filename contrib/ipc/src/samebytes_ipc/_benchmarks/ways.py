@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both ends of a connection in one process, through which memory goes."""
+"""Memory that goes through a connection, both ends of which are in one process."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _through(item: Any, fd: int, nbytes: int) -> Ways:
 
 
 def through_socket(width: int, height: int) -> Ways:
-    """To the same process; another one takes as long, and a switch of context."""
+    """A tensor to the same process; to another one, it takes the same and a context switch."""
     tensor = sb.context("dma").allocate((height, width, 3))
     return _through(tensor, tensor.handle("dma_fd"), width * height * 3)
 
 
 def frame_through_socket(width: int, height: int) -> Ways:
-    """With format, size and metadata."""
+    """A frame with format, size and metadata."""
     frame = sb.context("dma").allocate_frame("NV12", width, height)
     return _through(frame, frame.planes[0].handle("dma_fd"), width * height * 3 // 2)

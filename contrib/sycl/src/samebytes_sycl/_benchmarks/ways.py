@@ -22,7 +22,7 @@ def _context() -> Any:
 
 
 def to_cpu(width: int, height: int) -> Ways:
-    """In place, once the queue is done."""
+    """USM that the CPU reads in place, once the queue is done."""
     context, cpu = _context(), sb.context("cpu")
     tensor = context.allocate((height, width, 3), kind="shared")
     theirs = dpctl.memory.MemoryUSMShared(width * height * 3)
@@ -36,7 +36,7 @@ def to_cpu(width: int, height: int) -> Ways:
 
 
 def device_to_cpu(width: int, height: int) -> Ways:
-    """By the queue."""
+    """A copy by the queue."""
     context, cpu = _context(), sb.context("cpu")
     tensor = context.allocate((height, width, 3), kind="device")
     theirs = dpctl.memory.MemoryUSMDevice(width * height * 3)
@@ -45,7 +45,7 @@ def device_to_cpu(width: int, height: int) -> Ways:
 
 
 def back_to_usm(width: int, height: int) -> Ways:
-    """The pointer that it was."""
+    """The original USM pointer."""
     context = _context()
     array = context.allocate((height, width, 3), kind="shared").map("cpu", "rw")
     go = along("cpu -> sycl tensor alias", array, context)
@@ -53,7 +53,7 @@ def back_to_usm(width: int, height: int) -> Ways:
 
 
 def copied(width: int, height: int) -> Ways:
-    """An array anywhere."""
+    """A copy of an array anywhere in memory."""
     context, array = _context(), np.ones((height, width, 3), np.uint8)
     tensor = sb.tensor(array)
     go = along("cpu -> sycl tensor copy", tensor, context)
@@ -73,7 +73,7 @@ def _between(edge: str, source: Any, target: Any, shape: tuple[int, int], kind: 
 
 
 def to_opencl(width: int, height: int) -> Ways:
-    """In the same cl_context."""
+    """USM in the same cl_context."""
     context = _context()
     return _between(
         "sycl -> opencl tensor alias", context, context.derive("opencl"), (height, width), "shared"
@@ -81,21 +81,21 @@ def to_opencl(width: int, height: int) -> Ways:
 
 
 def from_opencl(width: int, height: int) -> Ways:
-    """The other way."""
+    """The opposite direction."""
     context = _context()
     cl = context.derive("opencl")
     return _between("opencl -> sycl tensor alias", cl, context, (height, width), "usm_shared")
 
 
 def to_level_zero(width: int, height: int) -> Ways:
-    """The same pointer in Level Zero, where SYCL runs on it."""
+    """The same pointer in Level Zero, if SYCL runs on it."""
     context = _context()
     target = context.derive("level_zero")
     return _between("sycl -> level_zero tensor alias", context, target, (height, width), "shared")
 
 
 def from_level_zero(width: int, height: int) -> Ways:
-    """The other way."""
+    """The opposite direction."""
     context = _context()
     source = context.derive("level_zero")
     return _between("level_zero -> sycl tensor alias", source, context, (height, width), "shared")
