@@ -11,7 +11,7 @@ import pytest
 from openvino import opset13 as ops
 
 import samebytes as sb
-from samebytes.errors import ElementError, ParameterError
+from samebytes.errors import ParameterError
 from samebytes.metadata import Classification, Detection, InferenceResult, all_of, find
 
 from .detectors import (
@@ -407,10 +407,3 @@ def test_bytes_of_a_model_are_not_scaled() -> None:
     frame = found_by(answering(yolo_rows(2, CAT), info=YOLO, dtype=np.uint8))
     assert boxes_of(frame) == [("cat", 0.9, CAT_IN_FRAME)]
     assert "scale" not in frame.metadata["explained"]
-
-
-def test_an_error_of_the_outputs_names_the_element() -> None:
-    rows = yolo_rows(2, CAT)
-    rows[0, :4] = np.nan
-    with pytest.raises(ElementError, match=r"openvino\.infer"):
-        found_by(answering(rows, info=YOLO))

@@ -6,6 +6,7 @@ The upper 8 of the 64 rows that most models see belong to the padding of a lette
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import Region
-from samebytes.metadata import Detection, InferenceResult, all_of, find
+from samebytes.metadata import AffineTransform, Detection, InferenceResult, all_of, find
 from samebytes_openvino import OpenVINOInfer
+from samebytes_openvino._models._reading import read_model_file
 
 from .detectors import Array, answering, found_by, yolo_rows
 
@@ -111,6 +113,38 @@ def test_what_lies_outside_as_a_whole_gets_no_region(family: str) -> None:
     assert region.width > 1
     assert region.height > 1
     assert len(all_of(frame, Detection)) == 1
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("family", CASES)
+def test_what_is_not_finite_gets_no_region(family: str, value: float) -> None:
+    """As of a model of float16 whose numbers grow too large."""
+    model, parameters = CASES[family]
+    frame = sb.context("cpu").allocate_frame("NV12", 64, 64)
+    reading = read_model_file(model, None, parameters, (64, 64))
+    assert reading is not None
+    for number, result in enumerate(model.results):
+        shape = result.output(0).shape
+        for axis, length in enumerate(shape):
+            for index in range(length if 1 < length <= 16 else 0):
+                answers = [
+                    other.input_value(0).get_node().input_value(0).get_node().data.copy()
+                    for other in model.results
+                ]
+                np.moveaxis(answers[number], axis, 0)[index] = value
+                outputs = [sb.tensor(answer).map("openvino") for answer in answers]
+                reading.add_to(frame, outputs, AffineTransform())
+    for region in frame.regions:
+        assert region.confidence is not None
+        assert math.isfinite(region.confidence)
+        assert np.isfinite(region.metadata["exact_box"]).all()
+        assert region.metadata["label_id"] in (0, 1)
+
+
+def test_what_reaches_into_infinity_gets_no_region() -> None:
+    rows = filled((1, 9, 6), (15, 16, math.inf, 24, 0.95, 1), (15, 16, 25, 24, 0.9, 0))
+    (region,) = found_by(answering(rows, info=YOLO)).regions
+    assert region.label == "cat"
 
 
 def test_what_is_less_than_half_a_pixel_gets_no_region() -> None:

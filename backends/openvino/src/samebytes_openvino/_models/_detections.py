@@ -42,7 +42,7 @@ class Found:
     Attributes:
         boxes: float32 [n, 4]: left, top, right and bottom as fractions of the model's image.
         scores: float32 [n].
-        labels: int [n], the numbers of the classes.
+        labels: [n], the numbers of the classes.
         points: float32 [n, points, 2 or 3]: x and y as fractions of the model's image, and the
             confidence of each point; None if the model finds no points.
         masks: float32 [n, rows, columns] over all of the model's image, above 0 where the object
@@ -69,6 +69,15 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def finite(self) -> Found:
+        """The objects without NaN or infinity in place, score, class or points."""
+        arrays = (self.boxes, self.scores, self.labels, self.points, self.turned)
+        fits = np.ones(len(self), bool)
+        for array in arrays:
+            if array is not None:
+                fits &= np.isfinite(array).all(tuple(range(1, array.ndim)))
+        return self[fits]
 
 
 def corners(centres: Array) -> Array:
@@ -200,13 +209,14 @@ def regions_of_found(
     """Regions, the best first, cut to the part of the frame that the model saw.
 
     An object gets no region if less than half a pixel of it is left, such as one that a detector
-    finds in the padding of a letterbox.
+    finds in the padding of a letterbox, or if its numbers are not finite.
 
     Args:
         transform: from the model's image to the frame.
         labels: the names of classes by their numbers.
         seen: the part of the frame that the model saw.
     """
+    found = found.finite()
     size = np.array((frame.width, frame.height), float)
     ends = np.stack(
         [_mapped(found.boxes[:, :2], transform), _mapped(found.boxes[:, 2:], transform)]
@@ -220,7 +230,7 @@ def regions_of_found(
     last = first + seen[2:]
     low, high = (np.clip(end * size, first, last) for end in (ends.min(0), ends.max(0)))
     regions = []
-    outside = (np.round(low) >= np.round(high)).any(1)  # False for NaN
+    outside = (np.round(low) >= np.round(high)).any(1)
     for number in np.flatnonzero(~outside).tolist():
         (left, top), (right, bottom) = low[number].tolist(), high[number].tolist()
         x, y = round(left), round(top)

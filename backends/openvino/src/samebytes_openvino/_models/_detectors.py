@@ -85,7 +85,7 @@ class Yolo:
         rows = outputs[0][0]
         if self.family == "yolo-end2end":
             rows = rows[rows[:, 4] > self.limits.confidence][:_MOST]
-            boxes, scores, labels = rows[:, :4], rows[:, 4], rows[:, 5].astype(int)
+            boxes, scores, labels = rows[:, :4], rows[:, 4], rows[:, 5]
             more = rows[:, 6:]
         else:
             boxes, scores, labels, more = self._suppressed(rows)
@@ -164,7 +164,7 @@ class DetectionOutput:
         ends = np.flatnonzero(rows[:, 0] < 0)
         rows = rows[: ends[0]] if len(ends) else rows
         rows = rows[rows[:, 2] > self.limits.confidence]
-        return Found(rows[:, 3:], rows[:, 2], rows[:, 1].astype(int))
+        return Found(rows[:, 3:], rows[:, 2], rows[:, 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class RtDetr:
         """The objects that were found."""
         rows = outputs[0][0]
         if self.chosen:
-            scores, labels = rows[:, 4], rows[:, 5].astype(int)
+            scores, labels = rows[:, 4], rows[:, 5]
         else:
             scores, labels = rows[:, 4:].max(1), rows[:, 4:].argmax(1)
         which = np.flatnonzero(scores > self.limits.confidence)

@@ -120,7 +120,8 @@ class Reading:
 
     def _decoded(self, outputs: Sequence[Any]) -> Any:
         assert self.decode is not None, "the caller has asked for the family"
-        return self.decode([_floats(tensor) for tensor in outputs])
+        with np.errstate(all="ignore"):  # what is not finite is left out
+            return self.decode([_floats(tensor) for tensor in outputs])
 
     def _classify(self, holder: Frame[Any] | Region, scores: Array, attribute: str = "") -> None:
         best, labels = int(scores.argmax()), self.settings["labels"]
