@@ -73,16 +73,22 @@ def interrupt(alarms: list[str]) -> Iterator[Interrupt]:  # noqa: ARG001 - raise
     leak the descriptor that the call was acquiring, and no more.
     """
     chance = random.Random(1)
-    before, interrupted = _open_memory(), 0
+    before, interrupted, came = _open_memory(), 0, list[int]()
+
+    def handler(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, handler)
 
     def once(call: Callable[[], Any]) -> list[Any]:
         nonlocal interrupted
         returned = []
+        came.clear()
         try:
             signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, LONGEST))
             returned.append(call())
-            until = time.monotonic() + 0.05  # one that comes in a finalizer is only reported
-            while time.monotonic() < until:
+            while not came:  # in a finalizer it has come, and is only reported
                 time.sleep(0.0002)
             return returned
         except KeyboardInterrupt:
