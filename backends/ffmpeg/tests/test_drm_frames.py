@@ -75,7 +75,8 @@ def no_descriptor_left(gpu_is_open: None) -> Iterator[None]:  # noqa: ARG001 - i
 
     before = count()
     yield
-    assert count() == before
+    # There may be fewer: something of an earlier test went just now.
+    assert count() <= before
 
 
 @pytest.fixture(params=[PYAVS_OWN, SYSTEMS], ids=["pyav", "system"])
