@@ -93,7 +93,7 @@ def test_an_edge_to_what_is_not_installed(generate: Generate) -> None:
     left = [f for f in check(generated) if f.outcome != "passed"]
     assert [f.rule for f in left] == [
         "an edge has a mapper that connects",
-        "an edge takes something",
+        "an edge takes some object",
     ]
     for finding in left:
         assert finding.outcome == "not checked"
@@ -150,7 +150,7 @@ def test_the_command(generate: Generate, capsys: pytest.CaptureFixture[str]) -> 
     out = capsys.readouterr().out
     assert "failed: read-only memory stays read-only (alpha -> cpu)\n" in out
     assert "\n  seen: its native array can be written\n" in out
-    assert "\n  which means: a part of a program that was to read only can write" in out
+    assert "\n  which means: a part of a program that should only read can write" in out
     assert '  remedy: for access "r", connect() returns' in out
     assert out.splitlines()[-1].startswith("alpha: ")
 

@@ -24,7 +24,7 @@ Faults = dict[str, tuple[str, str, str, str, str]]
 
 IMPORTED = "the module can be imported"
 LIGHT = "importing it is light"
-PLUGIN = "PLUGIN says what it is, for this plugin API"
+PLUGIN = "PLUGIN describes the plugin, for this plugin API"
 HOOKS = "hooks are spelt and marked"
 SPECS = "the hooks return valid specs"
 PROBE = "the probe answers in time"
@@ -101,7 +101,7 @@ CLASSES: Faults = {
     ),
     "another node": (
         "_memory.py", 'node = "alpha"', 'node = "alhpa"',
-        "a context is of the class that its node says", "its node is 'alhpa'",
+        "a context has the class that its node declares", "its node is 'alhpa'",
     ),
     "no connect": (
         "_mappers.py", "def connect(", "def conect(", CONNECTS, "has no connect()",

@@ -16,11 +16,11 @@ pytestmark = pytest.mark.together
 Generate = Callable[[str], "Generated"]
 
 FROM_CPU, TO_CPU = "0", "1"
-TAKES = "an edge takes something"
+TAKES = "an edge takes some object"
 SAME = "both sides have the same bytes"
 SOURCE_SHOWS = "what is written to the source shows in the mapping"
 MAPPING_SHOWS = "what is written to the mapping is in the source"
-MAPPING_STAYS = "nothing stays of a mapping"
+MAPPING_STAYS = "a mapping leaves nothing behind"
 
 HEAD = "from __future__ import annotations\n"
 CRASH = "__import__('os').kill(__import__('os').getpid(), 11)"

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.together
 
 Generate = Callable[[str], "Generated"]
 
-CLOSE = "close() says True exactly when weak references to what was made die"
-STAYS = "nothing stays of memory that was closed or dropped"
+CLOSE = "close() returns True exactly when the memory that was made is gone"
+STAYS = "memory that was closed or dropped leaves nothing behind"
 CLOSES = "a context closes, and its memory lives on"
 
 HEAD = "from __future__ import annotations\n"
@@ -61,15 +61,15 @@ FAULTS = {
     ),
     "another layout": (
         "_memory.py", INFO, "        info = TensorInfo('int8', shape)\n",
-        "allocated memory is of the asked layout", "int8",
+        "allocated memory has the requested layout", "int8",
     ),
     "strides of another layout": (
         "_memory.py", "storage, info=info)",
         "storage, info=TensorInfo(info.dtype, shape, (info.strides or ())[::-1]))",
-        "allocated memory is of the asked layout", "its array has (64, 1)",
+        "allocated memory has the requested layout", "its array has (64, 1)",
     ),
     "an allocation that crashes": (
-        "_memory.py", INFO, f"        {CRASH}\n{INFO}", "allocated memory is of the asked layout",
+        "_memory.py", INFO, f"        {CRASH}\n{INFO}", "allocated memory has the requested layout",
         "SIGSEGV",
     ),
     "nonsense taken": (
@@ -115,7 +115,7 @@ def test_a_slot_that_is_given_back_at_once(generate: Generate) -> None:
     generated = generate("alpha")
     generated.change("_memory.py", "def _pages", POOL.replace("range(8)", "range(128)"))
     faults = generated.faults("context", "alpha")
-    assert "was written to another" in faults["allocated memory is nobody else's while it lives"]
+    assert "was written to another" in faults["allocated memory has no other user while it lives"]
 
 
 @pytest.mark.parametrize(

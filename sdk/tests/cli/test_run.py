@@ -142,7 +142,7 @@ def test_a_plan_that_waits_for_a_camera_says_so(
     path.write_text(path.read_text() + _ASKED)
     assert main(["run", f"{file}:camera", "--explain"]) == 0
     assert capsys.readouterr().out.startswith("asked gives")
-    assert ("a camera that is away is waited for" in written.getvalue()) == away
+    assert ("waiting for a source to announce its frames" in written.getvalue()) == away
 
 
 def test_a_module(

@@ -15,7 +15,7 @@ def probe() -> ProbeResult:
     if sys.platform != "linux":
         return ProbeResult(
             usable=False,
-            reason=f"DMA-BUFs are of Linux, this is {sys.platform}",
+            reason=f"DMA-BUFs exist only on Linux, and this is {sys.platform}",
             hint="leave samebytes-dma out here",
         )
     from ._allocators import ALLOCATORS, Memfd

@@ -22,7 +22,7 @@ def probe() -> ProbeResult:
     if sys.platform != "linux":
         return ProbeResult(
             usable=False,
-            reason=f"descriptors go through sockets of Linux, this is {sys.platform}",
+            reason=f"descriptors go only through sockets of Linux, and this is {sys.platform}",
             hint="leave samebytes-ipc out here",
         )
     details = {

@@ -16,7 +16,7 @@ def probe() -> ProbeResult:
     if sys.platform != "linux":
         return ProbeResult(
             usable=False,
-            reason=f"V4L2 is of Linux, this is {sys.platform}",
+            reason=f"V4L2 exists only on Linux, and this is {sys.platform}",
             hint="leave samebytes-v4l2 out here",
         )
     from ._device import Device, nodes

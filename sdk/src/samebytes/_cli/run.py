@@ -113,8 +113,8 @@ def _says_that_it_waits() -> Iterator[None]:
     """A block that reports once on standard error that it is waiting, if it takes a while."""
 
     def say() -> None:
-        text = "a source has not said yet what it gives: a camera that is away is waited for"
-        print(f"samebytes: {text}, as by a start; Ctrl-C ends it", file=sys.stderr, flush=True)
+        text = "waiting for a source to announce its frames, such as a camera that is away"
+        print(f"samebytes: {text}, as a start would; Ctrl-C ends it", file=sys.stderr, flush=True)
 
     timer = threading.Timer(_A_WHILE, say)
     timer.daemon = True

@@ -35,8 +35,8 @@ _OTHERS = 4
 
 @rule(
     "2.1",
-    "allocated memory is of the asked layout",
-    means="users write their elements where others lie, or into somebody else's memory",
+    "allocated memory has the requested layout",
+    means="users write over other elements, or into memory that is not theirs",
     do="allocate(shape, dtype) returns a writable tensor of the context, without a parent",
 )
 def allocated_as_asked(context: Context, shape: tuple[int, ...], dtype: str) -> None:
@@ -63,7 +63,7 @@ def allocated_as_asked(context: Context, shape: tuple[int, ...], dtype: str) -> 
 
 @rule(
     "2.2",
-    "close() says True exactly when weak references to what was made die",
+    "close() returns True exactly when the memory that was made is gone",
     means="memory stays until the program ends, or is freed under an array that reads it",
     do="allocate() returns Tensor.owned(native, context, storage), and allocate_frame() "
     "Frame.owned(native, context, meta, storage); the native and the arrays over it hold the "
@@ -120,10 +120,10 @@ def _living(made: list[weakref.ref[Any]]) -> bool:
 
 @rule(
     "2.3",
-    "after False, holders read and write right bytes, and the last one releases",
-    means="an array that was kept reads and writes memory of somebody else's, or it stays for good",
-    do="release in the Storage alone, which every array and native holds; where close() or a hook "
-    "of it is overridden, touch no memory there",
+    "after False, holders read and write the right bytes, and the last one releases",
+    means="an array that was kept reads and writes memory of another user, or is never released",
+    do="release only in the Storage, which every array and native holds; an override of close() or "
+    "of a hook of it must not touch memory",
 )
 def held_memory_lives_on(subject: MemorySubject) -> None:
     """Close objects that are held, use their bytes while others come and go, and drop them."""
@@ -188,7 +188,7 @@ def _require_apart(number: int, info: TensorInfo) -> None:
 
 @rule(
     "2.8",
-    "allocated memory is nobody else's while it lives",
+    "allocated memory has no other user while it lives",
     means="two users of allocate() write to the same bytes",
     do="a slot of a pool is given back by the release of the Storage, and nowhere else: "
     "Storage(slot.release, address=..., nbytes=...)",

@@ -69,7 +69,7 @@ def native_spelling(spec: NativeSpec) -> None:
 
 @rule(
     "6.9",
-    "a context is of the class that its node says",
+    "a context has the class that its node declares",
     means="samebytes.context() of that name fails, or gives a context of another memory type",
     do="ContextSpec.context names a subclass of Context with node = that of the spec, memory_type "
     "= its part before the colon, and, unless it is a singleton, create()",
@@ -124,8 +124,8 @@ def mapper_class(spec: MapperSpec, plugin: str, unmet: str | None = None) -> Non
 @rule(
     "6.16",
     "an edge requires the plugins of its nodes",
-    means="where they are not installed, lists show an edge that nothing can use, and say not what "
-    "to install; of another version of them, it is used all the same",
+    means="without them, lists show an edge that nothing can use, and do not say what to install; "
+    "with another version of them, it is used all the same",
     do='name each with its versions: MapperSpec(requires=("opencl>=0.1,<1",))',
 )
 def edge_requires(spec: MapperSpec, plugin: str, owners: Mapping[str, str]) -> None:

@@ -41,8 +41,8 @@ def one_context(make: Callable[[], Context]) -> None:
     "2.5",
     "a context closes, and its memory lives on",
     means="closing a context makes arrays of it unusable, or does nothing",
-    do="leave check_open() to what makes memory; a context keeps its native handles until nothing "
-    "refers to it, and _on_close() takes it out of the tables in which others would find it",
+    do="only calls that make memory use check_open(); a context keeps its native handles until "
+    "nothing refers to it, and _on_close() removes it from tables in which others would find it",
 )
 def context_closes(make: Callable[[], Context]) -> None:
     """Close a context that has memory, and see that users of the memory lose nothing.

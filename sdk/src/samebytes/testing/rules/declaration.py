@@ -50,7 +50,7 @@ def module_imports(path: str) -> None:
 
 @rule(
     "6.2",
-    "PLUGIN says what it is, for this plugin API",
+    "PLUGIN describes the plugin, for this plugin API",
     means="samebytes cannot tell whether it can use the plugin, or what to say of it",
     do="PLUGIN = Plugin(api=(major, minor), summary=..., packages=..., probe=...), where api is "
     "the version that it was written for: not newer than that of samebytes, and not older than "
@@ -140,7 +140,7 @@ def plugins_get_along(set_aside: str | None, disabled: str | None) -> None:
     "6.12",
     "it uses nothing deprecated",
     means="a later version of the plugin API will not take the plugin",
-    do="what the warning names in its place",
+    do="use what the warning names instead",
     warns=True,
 )
 def nothing_deprecated(texts: Sequence[str]) -> None:

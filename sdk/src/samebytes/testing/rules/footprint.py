@@ -24,7 +24,7 @@ _KINDS = {"storages": Storage, "tensors or frames": Holder, "contexts": Context}
 
 @rule(
     "4.1",
-    "nothing stays of memory that was closed or dropped",
+    "memory that was closed or dropped leaves nothing behind",
     means="a program that runs for days fills the memory, or runs out of descriptors",
     do="a Storage releases the memory once, and nothing else holds the Storage: no cycle, no table "
     "with strong references",
@@ -37,7 +37,7 @@ def nothing_stays_of_memory(*actions: Callable[[], object], nbytes: int) -> None
 
 @rule(
     "4.2",
-    "nothing stays of a mapping",
+    "a mapping leaves nothing behind",
     means="a program that runs for days fills the memory, or runs out of descriptors",
     do="no table, no closure and no cycle may hold tensors, natives or storages; each descriptor "
     "has one samebytes.Fd",

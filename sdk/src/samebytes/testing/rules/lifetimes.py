@@ -31,7 +31,7 @@ _OTHERS = 4
 @rule(
     "3.1",
     "an array keeps the memory that it lies in",
-    means="it reads and writes memory of somebody else's, such as the next user of a pool's slot",
+    means="it reads and writes memory of another user, such as the next one of a pool's slot",
     do="host_array() returns arrays whose base holds the Storage: numpy.asarray(storage)",
 )
 def array_keeps_its_memory(subject: MemorySubject) -> None:
@@ -97,7 +97,7 @@ def plane_keeps_its_memory(subject: MappingSubject, access: Access) -> None:
     "what a mapping made outlives the source",
     means="dropping a tensor frees memory that its mapping, or an array of that, still reads",
     do="the native object keeps its memory alive by itself: it holds the source's native, or the "
-    "Storage that connect() returns, whose keep= then is what the memory lies in",
+    "Storage that connect() returns, whose keep= is then the owner of the memory",
 )
 def mapping_outlives_its_source(subject: MappingSubject, access: Access) -> None:
     """Drop everything except an array, or the native object; its bytes must stay."""
@@ -147,7 +147,7 @@ def source_closes_after_its_mapping(subject: MappingSubject, access: Access) -> 
 @rule(
     "2.6",
     "two mappings of one source close in any order",
-    means="who closes a mapping takes the memory from somebody who has another one",
+    means="closing one mapping takes the memory from the users of another",
     do="what ends with a mapping is its own; what mappings share (an import, a pin) is a Storage "
     "that each of them holds",
 )

@@ -22,10 +22,10 @@ __all__ = [
 
 @rule(
     "5.4",
-    "an edge takes something",
+    "an edge takes some object",
     means="the edge is in the tables, and no route can use it",
-    do="connect() returns (native, TensorInfo or None, Storage or None); what it cannot take it "
-    'refuses with Refused("why")',
+    do="connect() returns (native, TensorInfo or None, Storage or None); to refuse an "
+    'object, it raises Refused("why")',
 )
 def edge_takes_something(candidates: Iterable[Item], take: Callable[[Item], object]) -> None:
     """Offer objects to an edge until it takes one.

@@ -21,8 +21,8 @@ __all__ = [
 @rule(
     "10.1",
     'what is mapped to itself with "r" is read-only',
-    means="a part of a program that was to read only can write",
-    do="readonly_native(native) returns an object that cannot be written, where there is such",
+    means="a part of a program that should only read can write",
+    do="readonly_native(native) returns an object that cannot be written, if the framework has any",
 )
 def identity_is_readonly(item: Item) -> None:
     """Map a writable tensor or frame to its own context, and look for a way to write."""
@@ -34,7 +34,7 @@ def identity_is_readonly(item: Item) -> None:
 @rule(
     "10.2",
     "read-only memory stays read-only",
-    means="a part of a program that was to read only can write through another framework",
+    means="a part of a program that should only read can write through another framework",
     do='for access "r", connect() returns a native object that cannot be written: of an array, a '
     "view with flags.writeable = False",
 )
@@ -53,9 +53,9 @@ def mapping_is_readonly(mapped: Item, views: Sequence[Array] = ()) -> None:
 @rule(
     "10.3",
     "what its framework made read-only is read-only",
-    means="a user writes to memory that is not to be written: the process ends with SIGSEGV or "
+    means="a user writes to memory that must not be written: the process ends with SIGSEGV or "
     "SIGBUS, or others see it change",
-    do="wrap() says so: borrowed(native, context, readonly=native.readonly)",
+    do="wrap() passes it on: borrowed(native, context, readonly=native.readonly)",
 )
 def native_stays_readonly(tensor: Tensor) -> None:
     """Look at a tensor over a native object that its framework made read-only."""

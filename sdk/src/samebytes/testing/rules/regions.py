@@ -47,7 +47,7 @@ def sliced(native: Any, begin: int, end: int) -> Any:
 @rule(
     "1.7",
     "a region of a native object is that region, or refused by name",
-    means="users read and write the rows of the whole object's beginning",
+    means="users read and write the first rows of the whole object",
     do="add the region's offset to the address and take its strides; or raise LayoutError",
 )
 def regions(subject: RegionSubject) -> str:
@@ -76,9 +76,9 @@ def regions(subject: RegionSubject) -> str:
 @rule(
     "1.8",
     "a region maps as that region, or is refused by name",
-    means="what the other framework reads are rows of the whole object's beginning",
-    do="connect() goes by item.handle() and item.info, not by what the native object came from; or "
-    "it raises Refused",
+    means="the other framework reads the first rows of the whole object",
+    do="connect() uses item.handle() and item.info, not the object from which the native was made; "
+    "or it raises Refused",
 )
 def regions_map(subject: RegionSubject, mapping: MappingSubject) -> str:
     """Map rows of a tensor, if its framework has regions and samebytes takes them."""
