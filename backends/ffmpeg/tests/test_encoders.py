@@ -21,7 +21,7 @@ import samebytes.elements as el
 from samebytes.errors import ElementError, NegotiationError, ParameterError
 from samebytes.plugins import without_secrets
 from samebytes.testing import assert_no_garbage
-from samebytes_ffmpeg import FFmpegSink
+from samebytes_ffmpeg import FFmpegSink, FFmpegSource
 
 
 class Screen(el.Source):
@@ -358,6 +358,33 @@ def test_an_option_that_the_encoder_does_not_have_is_said(
         "ffmpeg -h encoder=libx264 lists those that it has"
     )
     assert without_secrets(said) == said
+
+
+def test_an_option_that_nothing_has_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "made.mp4"
+    known = {"movflags": "faststart"}
+    made = FFmpegSink(path, container_options={**known, "moveflags": "faststart"})
+    el.Pipeline(of_range(ColorRange.MPEG), made).run(threads=0)
+    known = {"probesize": "100000", "rtsp_transport": "tcp", "skip_frame": "nokey"}
+    el.Pipeline(FFmpegSource(path, options={**known, "token": "s3cret"})).run(threads=0)
+    said = [one.getMessage() for one in caplog.records if one.name == "samebytes.ffmpeg"]
+    advice = "; ffmpeg -h full lists those that it has"
+    assert said == [
+        f"ffmpeg.sink: FFmpeg has no option 'moveflags'{advice}",
+        f"ffmpeg.source: FFmpeg has no option 'token'{advice}",
+    ]
+    assert list(map(without_secrets, said)) == said
+
+
+def test_options_of_a_source_are_those_of_its_decoder(tmp_path: Path) -> None:
+    path = tmp_path / "made.avi"
+    made = FFmpegSink(path, "mpeg4", {"g": "6", "sc_threshold": "1000000000"})
+    el.Pipeline(of_range(ColorRange.MPEG, count=12), made).run(threads=0)
+    for options, count in (({}, 12), ({"skip_frame": "nokey"}, 2)):
+        pipe = el.Pipeline(FFmpegSource(path, options=options))
+        assert pipe.run(threads=0).of("ffmpeg.source").frames_out == count
 
 
 def test_an_encoder_by_the_name_of_its_codec_is_the_same(tmp_path: Path) -> None:

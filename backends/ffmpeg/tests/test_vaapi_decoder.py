@@ -160,7 +160,7 @@ def test_an_error_says_how_many_frames_are_kept(stream: av.VideoStream) -> None:
     with VAAPIDecoder(stream, extra_hw_frames=3, timeout=0.01) as decoder:
         some = packets(stream)
         kept = [frame for packet in some[:3] for frame in decoder.decode(packet)]
-        with pytest.raises(PoolTimeoutError, match="3 of its frames are held, of 3 that can be"):
+        with pytest.raises(PoolTimeoutError, match="3 of its frames are held, of at most 3"):
             decoder.decode(some[3])
         del kept[0]
         assert decoder.held == 2
@@ -241,6 +241,13 @@ class TestSource:
                 assert frame.meta.pts == software[count - 1].pts
                 assert same(frame.native, software[count - 1])
         assert count == FRAMES
+
+    def test_the_decoder_has_the_options(self, motion: Path) -> None:
+        options = {"skip_frame": "all", "rtsp_transport": "tcp"}
+        with samebytes_ffmpeg.open(motion, hwaccel="vaapi", options=options) as video:
+            assert not list(video)
+        with pytest.raises(ElementError, match=r"av_opt_set\(skip_frame\)"):
+            samebytes_ffmpeg.open(motion, hwaccel="vaapi", options={"skip_frame": "most"})
 
     def test_a_pipeline_seeks_and_ends(self, motion: Path) -> None:
         seen: list[int | None] = []

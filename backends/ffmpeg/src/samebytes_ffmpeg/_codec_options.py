@@ -1,23 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The places of fields in PyAV's AVCodecContexts, found by FFmpeg's table of options."""
+"""FFmpeg's table of options: the names, and the places of fields in PyAV's AVCodecContexts."""
 
 from __future__ import annotations
 
-from ctypes import c_char_p, c_int, c_void_p
+from collections.abc import Iterable
+from contextlib import suppress
+from ctypes import byref, c_char_p, c_int, c_void_p
 from functools import cache
 from typing import Any
 
+from samebytes.elements import logger
 from samebytes.errors import MissingDependencyError
 
 from ._avutil import PYAV
 from ._avutil_abi import AVOption
 
-__all__ = ["option_offset"]
+__all__ = ["option_offset", "warn_of_unknown"]
+
+_OF_ALL = 3
+"""AV_OPT_SEARCH_CHILDREN | AV_OPT_SEARCH_FAKE_OBJ, libavutil/opt.h: of all children of a class."""
+
+_log = logger("ffmpeg")
 
 
 @cache  # a function of ctypes is part of a cycle
 def _find() -> Any:
     return PYAV.quick("av_opt_find", c_void_p, c_void_p, c_char_p, c_char_p, c_int, c_int)
+
+
+@cache
+def _classes() -> list[c_void_p]:
+    """The classes of containers with their protocols, and of codecs."""
+    calls = [PYAV.quick(f"{name}_get_class", c_void_p) for name in ("avformat", "avcodec")]
+    return [c_void_p(call()) for call in calls]
 
 
 def option_offset(address: int, name: bytes) -> int:
@@ -34,3 +49,19 @@ def option_offset(address: int, name: bytes) -> int:
     if not option:
         raise MissingDependencyError("ffmpeg", f"the option {name.decode()}", PYAV.hint)
     return int(AVOption.from_address(option).offset)
+
+
+def warn_of_unknown(element: str, options: Iterable[str]) -> None:
+    """Warn of options that no container, protocol or codec of this FFmpeg has.
+
+    Args:
+        element: the name of the element that was given them.
+        options: their names.
+    """
+    with suppress(MissingDependencyError):
+        for name in options:
+            found = (_find()(byref(one), name.encode(), None, 0, _OF_ALL) for one in _classes())
+            if not any(found):
+                # No colon after the name: what follows one like "token" would be hidden.
+                text = "%s: FFmpeg has no option %r; ffmpeg -h full lists those that it has"
+                _log.warning(text, element, name)

@@ -122,6 +122,8 @@ class Input:
         try:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context
+            # PyAV gives them to the container alone. A decoder leaves those of others.
+            context.options = dict(options)
             self._decoder = decoding.decoder(self._stream, threads)
             self._said = fraction(self._stream.average_rate)
             self.rate = self._said or fraction(context.framerate) or RATE

@@ -17,6 +17,7 @@ from samebytes.errors import ElementError
 from samebytes.formats import ImageInfo, duration_of, length_of
 from samebytes.plugins import Aside, without_secrets_in
 
+from .._codec_options import warn_of_unknown
 from ._encoders import Encodable, encoder_for, named
 from ._failures import in_words
 from ._file import OneFile
@@ -101,6 +102,7 @@ class FFmpegSink(Sink):
         """Create the file; of several streams, each when its first frame comes."""
         super().open(context)
         self._stopping = False
+        warn_of_unknown(self.name, self.container_options or ())
         if self.one_stream:
             self._file_of(0)
 

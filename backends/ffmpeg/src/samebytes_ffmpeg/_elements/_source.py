@@ -17,6 +17,7 @@ from samebytes.elements import Clock, Doc, FrameInfo, Image, Range, Seldom, Sour
 from samebytes.errors import ElementError, NativeError, ParameterError
 from samebytes.plugins import Aside, without_secrets_in
 
+from .._codec_options import warn_of_unknown
 from ._choosing import Hwaccel, choice, offered
 from ._connection import Connection
 from ._decoders import Decoding, NoHardwareError, SoftwareDecoding
@@ -79,7 +80,7 @@ class FFmpegSource(Source):
     timeout: Annotated[
         float, Range(0.1, 600), Doc("seconds without data until a connection counts as broken")
     ] = 5.0
-    options: Annotated[Mapping[str, str] | None, Doc("FFmpeg's, of container and codec")] = None
+    options: Annotated[Mapping[str, str] | None, Doc("FFmpeg's, of container and decoder")] = None
     hwaccel: Annotated[
         Hwaccel | None, Doc('decode on a device; "auto": where the next elements want it')
     ] = None
@@ -224,6 +225,7 @@ class FFmpegSource(Source):
 
     def _connected(self) -> Input | Connection:
         """Open it for the first time; a live source tries again if that may help."""
+        warn_of_unknown(self.name, self.options or ())
         attempts = 0
         while True:
             try:

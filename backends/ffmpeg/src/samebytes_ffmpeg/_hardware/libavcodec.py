@@ -10,6 +10,7 @@ through AVCodecParameters, and the place of the device follows from that of an o
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int64, c_uint, c_void_p
 from functools import cache
 from typing import Any
@@ -33,6 +34,9 @@ __all__ = [
 
 AVERROR_EOF = -int.from_bytes(b"EOF ", "little")
 AVERROR_INVALIDDATA = -int.from_bytes(b"INDA", "little")
+_AVERROR_OPTION_NOT_FOUND = -int.from_bytes(b"\xf8OPT", "little")
+_SEARCH_CHILDREN = 1
+"""AV_OPT_SEARCH_CHILDREN, libavutil/opt.h: the options that only this codec has, too."""
 # Both are in libavutil/error.h.
 NO_TIME = -(1 << 63)
 """libavutil/avutil.h: AV_NOPTS_VALUE."""
@@ -141,6 +145,7 @@ class Libavcodec:
         self._opt_set_int = self._call(
             quick, "av_opt_set_int", c_int, pointer, c_char_p, c_int64, c_int
         )
+        self._opt_set = self._call(quick, "av_opt_set", c_int, pointer, c_char_p, c_char_p, c_int)
         self._opt_set_q = self._call(
             quick, "av_opt_set_q", c_int, pointer, c_char_p, _Rational, c_int
         )
@@ -206,6 +211,17 @@ class Libavcodec:
         """
         done = self._opt_set_int(context, name.encode(), value, 0)
         self.avutil.checked(f"av_opt_set_int({name})", done)
+
+    def set_options(self, context: OwnedPointer, options: Mapping[str, str]) -> None:
+        """Set those of the options that the codec has.
+
+        Raises:
+            NativeError: it does not take the value of one.
+        """
+        for name, value in options.items():
+            done = self._opt_set(context, name.encode(), value.encode(), _SEARCH_CHILDREN)
+            if done != _AVERROR_OPTION_NOT_FOUND:
+                self.avutil.checked(f"av_opt_set({name})", done)
 
     def set_time_base(self, context: OwnedPointer, numerator: int, denominator: int) -> None:
         """Set the unit of the times of packets."""

@@ -112,6 +112,7 @@ class VAAPIDecoder:
         self._refused = 0
         extradata = stream.codec_context.extradata or b""
         context = self._codec.context(decoder, self.device.reference, extradata)
+        self._codec.set_options(context, stream.codec_context.options)
         self._codec.set_option(context, "extra_hw_frames", extra_hw_frames)
         if self._time_base is not None:
             self._codec.set_time_base(context, *self._time_base.as_integer_ratio())
