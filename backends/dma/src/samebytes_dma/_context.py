@@ -138,7 +138,7 @@ class DMAContext(Context[DMATensor]):
         """A new image in one buffer: planes one after another, without gaps.
 
         Args:
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -261,7 +261,7 @@ class FFmpegContext(HostContext[FFmpegPlane, FFmpegFrame]):
             format: an image format, or any name of it; the names of FFmpeg's own formats that
                 samebytes does not list ("bayer_rggb8", "pal8") are taken too.
             width, height: in pixels.
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: FFmpeg lacks the format, or cannot have one of that size.

@@ -77,7 +77,7 @@ class FFmpegMeta(FrameMeta):
         return getattr(super(), "metadata", _UNREAD) is not _UNREAD
 
     def color_range_and_matrix(self) -> tuple[str | None, str | None]:
-        """As of any frame; before the metadata were read, the two fields of the AVFrame alone."""
+        """As for any frame; before the metadata were read, the two fields of the AVFrame alone."""
         read = getattr(super(), "metadata", _UNREAD) is not _UNREAD  # `metadata_was_read`
         if read or not isinstance(self.native, VideoFrame):
             return super().color_range_and_matrix()

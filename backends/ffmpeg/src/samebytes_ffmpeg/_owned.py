@@ -23,7 +23,7 @@ class OwningCalls:
     """Calls that return an OwnedPointer: dropping it gives back what it points to.
 
     Args:
-        quick, function: as of the Libavutil whose calls they are.
+        quick, function: as for the Libavutil whose calls they are.
 
     Attributes:
         BufferPointer: an AVBufferRef*, for calls that store one through a pointer.

@@ -182,7 +182,7 @@ class OpenCLContext(Context[OpenCLTensor, OpenCLFrame]):
 
         Args:
             kind: "buffer", "image", "usm_host", "usm_shared", "usm_device" or "svm".
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -178,7 +178,7 @@ class LevelZeroContext(Context[LevelZeroTensor]):
         Args:
             kind: "host", "shared" or "device".
             exportable: True if `export_fd()` is to be able to share it.
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

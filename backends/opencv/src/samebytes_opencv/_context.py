@@ -50,7 +50,7 @@ class OpenCVContext(HostContext[OpenCVTensor]):
         """A new image in one piece of memory, one Mat for each plane; `native` is their tuple.
 
         Args:
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have, or no Mat can be one of its planes.

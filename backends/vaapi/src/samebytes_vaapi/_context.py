@@ -151,7 +151,7 @@ class VAAPIContext(Context[VATensor, VAFrame]):
             modifiers: layout modifiers of drm_fourcc.h among which the driver chooses: (0,) for
                 memory in rows, which devices of other kinds can use. By default it is the
                 driver's choice, on a GPU mostly tiled. Drivers without modifiers ignore it.
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have, or a modifier that is invalid.

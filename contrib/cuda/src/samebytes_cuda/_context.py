@@ -263,7 +263,7 @@ class CudaContext(Context[CudaTensor]):
 
         Args:
             kind: "device", "pinned", "managed" or "exportable".
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -55,7 +55,7 @@ def prepared(item: DMATensor | Frame, copy: bool) -> tuple[bytes, list[DMABuffer
     """The description of a tensor or frame, and the buffers whose descriptors go with it.
 
     Raises:
-        CopyRequiredError, UnsupportedObjectError, MessageError: as of send().
+        CopyRequiredError, UnsupportedObjectError, MessageError: as for send().
     """
     if not is_dma(item):
         if isinstance(item, Tensor | Frame) and not isinstance(item.context, HostContext):

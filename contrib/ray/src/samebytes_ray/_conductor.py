@@ -143,7 +143,7 @@ class Conductor:
                 try:
                     report = ray.get(post.actor.report.remote(), timeout=_PATIENCE)
                 except ray.exceptions.RayError as error:  # it dies just now, or is in a long call
-                    error.__traceback__ = None  # as of _died()
+                    error.__traceback__ = None  # as for _died()
             report = report or Report()
             rows += report.rows
             for edge, (count, size) in report.copies.items():
@@ -272,7 +272,7 @@ class Conductor:
             try:
                 post.replace()
             except ray.exceptions.RayActorError as again:
-                error = again.with_traceback(None)  # as of _died()
+                error = again.with_traceback(None)  # as for _died()
             except SamebytesError as failure:
                 self._fail(failure, post.stage.number)
                 return
@@ -307,7 +307,7 @@ class Conductor:
                 except ray.exceptions.GetTimeoutError:
                     names.append(post.stage.name)
                 except ray.exceptions.RayError as error:  # it is dead: what it did is not known
-                    error.__traceback__ = None  # as of _died()
+                    error.__traceback__ = None  # as for _died()
             post.dismiss()
             post.forget()
         self.closed = True

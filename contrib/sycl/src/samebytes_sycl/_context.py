@@ -218,7 +218,7 @@ class SYCLContext(Context[SYCLTensor]):
 
         Args:
             kind: "host", "shared" or "device".
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -156,7 +156,7 @@ class Camera:
         """Bytes from row to row, of each plane.
 
         Raises:
-            ClosedError, CameraGoneError, UnsupportedObjectError, LayoutError: as of `image`.
+            ClosedError, CameraGoneError, UnsupportedObjectError, LayoutError: as for `image`.
         """
         return tuple(plane.pitch for plane in self._layout().planes)
 

@@ -107,7 +107,7 @@ class SourceElement(el.Source):
         """Open the camera and set its format.
 
         Raises:
-            MissingDependencyError, BusyError, UnsupportedObjectError, LayoutError: as of `Camera`.
+            MissingDependencyError, BusyError, UnsupportedObjectError, LayoutError: as for `Camera`.
         """
         self.close()
         camera = self._camera = Camera(self.device)

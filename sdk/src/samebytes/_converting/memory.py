@@ -65,7 +65,7 @@ class Memory:
 
         Args:
             image: format and size.
-            row_padding: as of `new_frame`.
+            row_padding: as for `new_frame`.
         """
         last = self._last
         if last is not None and last[0] is image and last[1] == row_padding:

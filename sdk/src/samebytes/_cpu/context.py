@@ -83,7 +83,7 @@ class CpuContext(HostContext[CpuTensor]):
             width: pixels.
             height: pixels.
             zeroed: whether all bytes are zero, as in `allocate()`.
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -116,7 +116,7 @@ class Reader:
         source = self._source
         if self._ending:
             return None
-        info = self.origin.info  # as of `pool`, without a call for each frame
+        info = self.origin.info  # as for `pool`, without a call for each frame
         pool = source.pool_size if info is None or info.pool is None else info.pool
         try:
             if pool is not None:

@@ -33,7 +33,7 @@ class Connection:
 
     @property
     def length(self) -> Fraction:
-        """As of the Input."""
+        """As for the Input."""
         return self._reading.length
 
     def open(self) -> None:
@@ -41,15 +41,15 @@ class Connection:
         self._aside.call(self._open)
 
     def info(self) -> FrameInfo | None:
-        """As of the Input."""
+        """As for the Input."""
         return self._reading.info()
 
     def frames(self) -> int | None:
-        """As of the Input."""
+        """As for the Input."""
         return self._reading.frames()
 
     def read(self) -> av.VideoFrame | None:
-        """As of the Input; Aside.GivenUpError after `wake()`."""
+        """As for the Input; Aside.GivenUpError after `wake()`."""
         return self._aside.call(self._reading.read)
 
     def wake(self) -> None:

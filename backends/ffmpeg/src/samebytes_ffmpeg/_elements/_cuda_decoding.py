@@ -46,7 +46,7 @@ class CUDADecoding:
         queue: the stream on which FFmpeg is to work, the caller's; None for one of its own.
 
     Attributes:
-        limit: as of Decoding. A few frames beyond it, FFmpeg has no surface left, and fails.
+        limit: as for Decoding. A few frames beyond it, FFmpeg has no surface left, and fails.
         in_software: FFmpeg has decoded some frames in software.
     """
 
@@ -69,7 +69,7 @@ class CUDADecoding:
 
     @property
     def how(self) -> str:
-        """As of Decoding."""
+        """As for Decoding."""
         if self._unsafe:
             where = f"in NVDEC's own surfaces, of which {self.limit} may be out"
         else:
@@ -77,7 +77,7 @@ class CUDADecoding:
         return f"decoded by NVDEC on GPU {self._device}, {where}"
 
     def opening(self) -> AbstractContextManager[dict[str, Any]]:
-        """As of Decoding. It makes the device's primary context current, for FFmpeg to take it."""
+        """As for Decoding. It makes the device's primary context current, for FFmpeg to take it."""
         try:
             context = libcuda.primary_context(self._device)
             ctypes.CDLL("libnvcuvid.so.1")
@@ -92,7 +92,7 @@ class CUDADecoding:
         return _current(context, hwaccel)
 
     def decoder(self, stream: Any, threads: int) -> Decoder:
-        """As of Decoding."""
+        """As for Decoding."""
         codec = stream.codec_context
         if not codec.is_hwaccel:
             codec = self._other_decoder(codec)
@@ -185,7 +185,7 @@ class _NVDEC:
         self._bits = _bits(codec.format)
 
     def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
-        """As of Decoder."""
+        """As for Decoder."""
         codec = self._codec
         try:
             frames: Sequence[av.VideoFrame] = codec.decode(packet)
@@ -211,11 +211,11 @@ class _NVDEC:
         return frames
 
     def flush(self) -> None:
-        """As of Decoder. PyAV flushes only the decoders of a container itself."""
+        """As for Decoder. PyAV flushes only the decoders of a container itself."""
         self._codec.flush_buffers()
 
     def close(self) -> None:
-        """As of Decoder. NVIDIA's driver takes up to a quarter of a second, in another thread."""
+        """As for Decoder. NVIDIA's driver takes up to a quarter of a second, in another thread."""
         end_codec(self._codec)
 
 

@@ -101,7 +101,7 @@ class StreamDecoder:
     if TYPE_CHECKING:
 
         def decode(self, packet: av.Packet[Any]) -> Sequence[av.VideoFrame]:
-            """As of Decoder."""
+            """As for Decoder."""
 
     else:
         # PyAV's own method, without one of ours around it for each packet.
@@ -136,16 +136,16 @@ class SoftwareDecoding:
         self.how = f"decoded in software: {why}" if why else ""
 
     def opening(self) -> AbstractContextManager[dict[str, Any]]:
-        """As of Decoding."""
+        """As for Decoding."""
         return nullcontext({})
 
     def decoder(self, stream: Any, threads: int) -> Decoder:
-        """As of Decoding."""
+        """As for Decoding."""
         return StreamDecoder(stream, threads)
 
     def given(self, frame: av.VideoFrame) -> None:
-        """As of Decoding."""
+        """As for Decoding."""
 
     def held(self) -> int:
-        """As of Decoding."""
+        """As for Decoding."""
         return 0

@@ -36,7 +36,7 @@ def open_container(name: str, *, options: Mapping[str, str], by_device: bool, **
         more: arguments of `av.open`.
 
     Raises:
-        FFmpegError, OSError: as of `av.open`.
+        FFmpegError, OSError: as for `av.open`.
     """
     if by_device and not _OF_SEARCH & options.keys() and _is_mp4(name):
         found = None

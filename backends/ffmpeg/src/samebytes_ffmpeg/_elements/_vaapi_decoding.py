@@ -37,12 +37,12 @@ class VAAPIDecoding:
 
     @property
     def how(self) -> str:
-        """As of Decoding."""
+        """As for Decoding."""
         where = self._node or "the default device"
         return f"decoded by VA-API on {where}, into surfaces of which {self.limit} may be out"
 
     def opening(self) -> AbstractContextManager[dict[str, Any]]:
-        """As of Decoding. PyAV only reads."""
+        """As for Decoding. PyAV only reads."""
         try:
             if self._node is None:
                 self._device = VAAPIDevice.create(None, None)
@@ -55,7 +55,7 @@ class VAAPIDecoding:
         return nullcontext({})
 
     def decoder(self, stream: Any, threads: int) -> Decoder:
-        """As of Decoding. The GPU needs no threads."""
+        """As for Decoding. The GPU needs no threads."""
         del threads
         try:
             made = VAAPIDecoder(stream, self._device, extra_hw_frames=self.limit)
@@ -65,10 +65,10 @@ class VAAPIDecoding:
         return _Surfaces(made)
 
     def given(self, frame: av.VideoFrame) -> None:
-        """As of Decoding. The decoder counts its frames itself."""
+        """As for Decoding. The decoder counts its frames itself."""
 
     def held(self) -> int:
-        """As of Decoding. Frames of an earlier decoder have surfaces of their own."""
+        """As for Decoding. Frames of an earlier decoder have surfaces of their own."""
         return 0 if self._decoder is None else self._decoder.held
 
 
@@ -79,16 +79,16 @@ class _Surfaces:
         self._decoder = decoder
 
     def decode(self, packet: av.Packet[Any]) -> Sequence[Any]:
-        """As of Decoder."""
+        """As for Decoder."""
         try:
             return self._decoder.decode(packet) if packet.size else self._decoder.flush()
         except UnsupportedObjectError as error:
             raise NoHardwareError(str(error)) from error
 
     def flush(self) -> None:
-        """As of Decoder."""
+        """As for Decoder."""
         self._decoder.forget()
 
     def close(self) -> None:
-        """As of Decoder."""
+        """As for Decoder."""
         self._decoder.close()

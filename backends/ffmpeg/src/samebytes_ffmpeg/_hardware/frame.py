@@ -150,7 +150,7 @@ def described_and_held(native: VideoFrame | HardwareFrame) -> tuple[Described, O
         native: the frame.
 
     Raises:
-        LayoutError: as of `describe`.
+        LayoutError: as for `describe`.
     """
     if isinstance(native, VideoFrame):  # as place_of() does, without a call for each frame
         library, address = PYAV, pointer_at(id(native) + FRAME_POINTER).value or 0

@@ -103,7 +103,7 @@ class Results:
 
         Args:
             box: what was seen of the region.
-            tensors, outputs: as of `of_frame`.
+            tensors, outputs: as for `of_frame`.
             transform: from the model's image to the frame, as it is stored.
         """
         if self.outlive:

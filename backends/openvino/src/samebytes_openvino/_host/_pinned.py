@@ -228,7 +228,7 @@ class ReadOnlyTensor(PinnedTensor):
         """Nothing can be copied into it.
 
         Args:
-            arguments: as of `openvino.Tensor.copy_from`.
+            arguments: as for `openvino.Tensor.copy_from`.
             named: the same, by name.
 
         Raises:

@@ -181,7 +181,7 @@ class OpenVINOContext(HostContext[OpenVINOTensor]):
         """A new image in one piece of memory; its planes are [1, rows, columns, channels].
 
         Args:
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -326,9 +326,9 @@ class PartsRequest(ImageRequest):
         """Bind a frame, and say which parts of it to see.
 
         Args:
-            frame: as of `ImageRequest.set_frame`, whose errors are those of this.
+            frame: as for `ImageRequest.set_frame`, whose errors are those of this.
             parts: as many as the batch has items, or fewer; each lies in the frame.
-            copy: as of `set_frame`.
+            copy: as for `set_frame`.
 
         Returns:
             Of each part, the transform from the model's image to the frame.

@@ -117,7 +117,7 @@ class ImageRequest:
         Args:
             frames: as many as the `batch` of the model, or fewer: then the outputs of the others
                 are those of empty memory.
-            copy: as of `set_frame`.
+            copy: as for `set_frame`.
 
         Raises:
             LayoutError: no frame, more than the batch has, or frames of several layouts.

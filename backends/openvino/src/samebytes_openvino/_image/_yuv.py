@@ -221,7 +221,7 @@ def i420_inputs(
     There are no video surfaces of I420: with "GPU_SURFACE" the planes are images.
 
     Args:
-        model: as of `nv12_inputs`.
+        model: as for `nv12_inputs`.
         width: of the frames, in pixels; by default the model's own.
         height: of the frames, in rows; by default the model's own.
         memory_type: "GPU_SURFACE" for images, "GPU_BUFFER" for buffers and USM.

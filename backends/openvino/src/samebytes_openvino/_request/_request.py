@@ -303,7 +303,7 @@ class InferRequest(Storage.Uncopied):
         On a shared queue the whole inference was enqueued when this returns.
 
         Args:
-            inputs: as of `infer`.
+            inputs: as for `infer`.
             copy: copy what the device cannot use in place; it is counted in `samebytes.stats()`.
         """
         self._prepare(inputs, copy)

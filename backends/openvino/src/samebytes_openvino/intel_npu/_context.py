@@ -279,7 +279,7 @@ class ZeroContext(RemoteContext):
         """A new image in one piece of Level Zero memory; planes are [1, rows, columns, channels].
 
         Args:
-            says: `pts`, `time_base`, `duration` and `metadata`, as of `samebytes.frame`.
+            says: `pts`, `time_base`, `duration` and `metadata`, as for `samebytes.frame`.
 
         Raises:
             LayoutError: a size that the format cannot have.

@@ -110,8 +110,8 @@ class Calls:
             error: called without the lock; it makes the error that is raised after that time.
 
         Raises:
-            ClosedError: as of `check`.
-            BusyError: as of `alone`.
+            ClosedError: as for `check`.
+            BusyError: as for `alone`.
         """
         got = self._look_for(found)
         if got is not None:  # the usual case, for which nothing else is made

@@ -167,7 +167,7 @@ class RingSource(el.Source):
 
     el.Pipeline(el.create("ring.source", "/run/user/1000/camera"), ...)
 
-    Times of each stream rise, as of `el.Timeline`: they go on where those of the next writer begin
+    Times of each stream rise, as for `el.Timeline`: they go on where those of the next writer begin
     again. Frames without a time get none.
     """
 

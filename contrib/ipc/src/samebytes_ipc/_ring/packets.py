@@ -133,7 +133,7 @@ def unpack_slot(packet: bytes) -> int:
 
 
 def pack_layout(layout: int, description: bytes) -> bytes:
-    """Pack a layout: its number, and a description as of send() over one descriptor.
+    """Pack a layout: its number, and a description as for send() over one descriptor.
 
     Raises:
         MessageError: the description is longer than a packet allows.
@@ -161,7 +161,7 @@ def pack_frame(
     Args:
         slot, layout: where it lies and how.
         sequence: its number among the frames that the writer accepted.
-        pts, base: as of FrameMeta.
+        pts, base: as for FrameMeta.
         body: the metadata.
 
     Raises:

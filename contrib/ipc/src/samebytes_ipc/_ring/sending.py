@@ -51,7 +51,7 @@ class Sender:
             Its number.
 
         Raises:
-            ClosedError, MessageError, UnsupportedObjectError, BusyError: as of RingWriter.send().
+            ClosedError, MessageError, UnsupportedObjectError, BusyError: as for RingWriter.send().
         """
         meta, layout = None, self._layouts.usual
         if isinstance(item, Frame):
@@ -76,7 +76,7 @@ class Sender:
             Its number.
 
         Raises:
-            ClosedError, MessageError, UnsupportedObjectError, BusyError: as of RingWriter.send().
+            ClosedError, MessageError, UnsupportedObjectError, BusyError: as for RingWriter.send().
         """
         buffer = slot.buffer
         if buffer is None:  # another thread may be closing it just now

@@ -201,7 +201,7 @@ class RingWriter(Storage.Uncopied):
             UnsupportedObjectError: a frame of sound, or of a format that this process alone knows;
                 no tensor or frame of samebytes.
             ClosedError: the ring was closed or interrupted, or the item was closed.
-            BusyError: as of acquire(). Nothing was sent.
+            BusyError: as for acquire(). Nothing was sent.
         """
         slot = self._arrays.slot_of(item)
         if slot is not None:
@@ -307,7 +307,7 @@ class RingWriter(Storage.Uncopied):
             RingTimeoutError: they did not come in time.
             LayoutError: `readers` is not a number of readers.
             ClosedError: the ring was closed or interrupted.
-            BusyError: as of acquire().
+            BusyError: as for acquire().
         """
         if not is_whole(readers, 0, _MANY):
             raise LayoutError(f"readers={readers!r}: give how many to wait for")
@@ -337,7 +337,7 @@ class RingWriter(Storage.Uncopied):
         Raises:
             RingTimeoutError: they are not; `holders` says who has how many.
             ClosedError: the ring was closed or interrupted.
-            BusyError: as of acquire().
+            BusyError: as for acquire().
         """
 
         def found() -> bool | None:

@@ -142,7 +142,7 @@ def connected(
 
     Args:
         address: where it listens.
-        deadline: as of `deadline_of`.
+        deadline: as for `deadline_of`.
         stopped: asked after each attempt; True to give up.
 
     Raises:

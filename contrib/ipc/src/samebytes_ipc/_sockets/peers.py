@@ -70,7 +70,7 @@ def greet(
     """Send the first packet, with the number of this process, which the kernel confirms.
 
     Args:
-        sock, packet, descriptors: as of `send_packet`.
+        sock, packet, descriptors: as for `send_packet`.
         then: called when it was sent, to note that; no signal handler runs in between.
     """
     own = _CREDENTIALS.pack(os.getpid(), os.getuid(), os.getgid())

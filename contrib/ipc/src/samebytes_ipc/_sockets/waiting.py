@@ -44,7 +44,7 @@ def events_before(
 
     Args:
         waiting: reports them.
-        deadline: as of `deadline_of`.
+        deadline: as for `deadline_of`.
         spin: for how many seconds this thread does not sleep at first.
     """
     if spin > 0:

@@ -101,7 +101,7 @@ class PlaneDescription:
 
     Attributes:
         buffer: the number of the message's descriptor that it lies behind.
-        info, offset, pitch, modifier: as of a DMAPlane.
+        info, offset, pitch, modifier: as for a DMAPlane.
     """
 
     buffer: int
