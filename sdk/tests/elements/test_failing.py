@@ -14,7 +14,7 @@ import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ElementError
 
-from .pictures import Collect, Decoded, add, decoded, frame, frames, numbers
+from .pictures import Collect, Decoded, Log, add, decoded, frame, frames, numbers
 
 THREADS = pytest.mark.parametrize("threads", [0, 1, 3])
 
@@ -108,6 +108,31 @@ def test_what_had_gone_past_the_element_comes_out(
         # The source may have been in a read, whose frame goes nowhere.
         assert rows.of("Fails").lost == rows.lost - rows[0].lost > 0
         assert " under way when it stopped" in str(rows)
+
+
+@pytest.mark.parametrize("source_fails", [False, True])
+def test_an_error_comes_as_it_is_when_no_thread_can_be_started(
+    source_fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ends the pipeline after some seconds is a thread, too."""
+
+    def refused(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Timer, "start", refused)
+
+    def broken() -> Iterator[Any]:
+        yield from frames(5)
+        raise OSError("unplugged")
+
+    calls: list[str] = []
+    source = el.source()(broken)() if source_fails else numbers(count=10_000)
+    pipe = el.Pipeline(source, Fails(100), Log(calls), add())
+    out, came = until_it_fails(pipe, "unplugged" if source_fails else "'Fails'")
+    rows = out.statistics()
+    assert accounted(rows, len(came)) == rows[0].frames_out + source_fails
+    assert calls[-1] == "close"
+    assert not out.left()
 
 
 @THREADS

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from .._core.memory.frame import Frame
@@ -250,10 +251,15 @@ class Threads:
             self._stopping = True
             self._error = error
             # An element may never return: after this time, what is under way is given up.
-            self._unfinished = threading.Timer(_PATIENCE, self.ask_to_stop)
-            self._unfinished.daemon = True
-            self._unfinished.start()
+            timer = threading.Timer(_PATIENCE, self.ask_to_stop)
+            timer.daemon = True
+            with suppress(RuntimeError):  # the system may give this process no more threads
+                timer.start()
+                self._unfinished = timer
         self._run.interrupt_sources()
+        if timer.ident is None:
+            self.ask_to_stop()  # at once
+            return
         for reader in self._run.readers:  # which may take their time to return
             self._end(reader, FAILED)
 
