@@ -256,11 +256,14 @@ def _along(value: Any, met: dict[int, Any]) -> Any:
         return met[id(value)]
     if not _holds(value, set()):
         return value  # as it is: its class may take no other entries
-    if isinstance(value, tuple):
-        return getattr(value, "_make", type(value))(_along(one, met) for one in value)
-    made = met[id(value)] = copy(value)
-    for key, one in list(made.items() if isinstance(made, dict) else enumerate(made)):
-        made[key] = _along(one, met)
+    try:
+        if isinstance(value, tuple):
+            return getattr(value, "_make", type(value))(_along(one, met) for one in value)
+        made = met[id(value)] = copy(value)
+        for key, one in list(made.items() if isinstance(made, dict) else enumerate(made)):
+            made[key] = _along(one, met)
+    except TypeError:  # its class takes no other entries: pickling the tensor says what to do
+        made = met[id(value)] = value
     return made
 
 

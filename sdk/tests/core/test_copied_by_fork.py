@@ -203,6 +203,17 @@ def test_containers_without_tensors_are_pickled_as_they_are() -> None:
     assert (got, [*map(type, got)]) == ([{}, ([1], {"last": 2})], [Settings, Span])
 
 
+@pytest.mark.parametrize("make", [lambda one: Settings(it=one), lambda one: Span(one, one)])
+def test_containers_that_take_no_copies_say_what_to_do(make: Callable[[Any], Any]) -> None:
+    frame = sb.frame(np.zeros((2, 4), np.uint8), format="GRAY8")
+    tensor = sb.tensor(np.arange(3))
+    frame.metadata["all"] = make(tensor)
+    with pytest.raises(TypeError, match=r"samebytes\.copied\(tensor\)"):
+        pickle.dumps(sb.copied(frame))
+    frame.metadata["all"] = make(sb.copied(tensor))
+    assert pickle.dumps(sb.copied(frame))
+
+
 def test_metadata_that_hold_themselves_are_copied() -> None:
     frame = sb.frame(np.zeros((2, 4), np.uint8), format="GRAY8")
     row: list[Any] = [sb.tensor(np.arange(3))]
