@@ -387,6 +387,14 @@ def test_options_of_a_source_are_those_of_its_decoder(tmp_path: Path) -> None:
         assert pipe.run(threads=0).of("ffmpeg.source").frames_out == count
 
 
+def test_without_a_frame_there_is_the_file_that_was_there(tmp_path: Path) -> None:
+    earlier, new = tmp_path / "earlier.mp4", tmp_path / "new.mp4"
+    earlier.write_bytes(b"a video")
+    for path in (earlier, new):
+        el.Pipeline(of_range(ColorRange.MPEG, count=0), FFmpegSink(path)).run(threads=0)
+    assert (earlier.read_bytes(), new.exists()) == (b"a video", False)
+
+
 def test_an_encoder_by_the_name_of_its_codec_is_the_same(tmp_path: Path) -> None:
     """VP8 says limited range of all YUV, and H.264 takes none of an odd size."""
     sink = FFmpegSink(tmp_path / "made.webm", codec="vp8")
