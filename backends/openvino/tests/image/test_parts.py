@@ -95,6 +95,13 @@ def test_a_part_is_what_crop_cuts_out(format_: str, options: dict[str, Any]) -> 
         )
 
 
+def test_white_of_gray_of_limited_range() -> None:
+    frame = sb.context("cpu").allocate_frame("GRAY16", 200, 120)
+    frame.planes[0].native[...] = 235 << 8
+    for image in seen(frame, PARTS, color_range="limited")[0]:
+        np.testing.assert_allclose(image, 255, atol=0.1)
+
+
 @pytest.mark.parametrize("format_", ["NV12", "I420", "YUY2"])
 def test_parts_begin_and_end_at_any_pixel(format_: str) -> None:
     """As many pixels as the model's image has: it sees those of the whole picture, unchanged."""

@@ -147,6 +147,15 @@ def test_gray_of_limited_range() -> None:
     np.testing.assert_allclose(image, expected(frame, (40, 30)), atol=TOLERANCE)
 
 
+@pytest.mark.parametrize("name", ["GRAY8", "GRAY10", "GRAY12", "GRAY16"])
+def test_white_of_limited_range_is_the_same_in_all_depths(name: str) -> None:
+    """H.273: 235 of 8 bits is 940 of 10, as in YUV."""
+    frame = samebytes.context("cpu").allocate_frame(name, 64, 48)
+    frame.planes[0].native[...] = 235 << frame.format.bit_depth - 8 << frame.format.bit_shift
+    image = seen(frame, color_range="limited")
+    np.testing.assert_allclose(image, 255, atol=0.1)
+
+
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float32])
 @pytest.mark.parametrize("frame_size", [(64, 48), (20, 10)])

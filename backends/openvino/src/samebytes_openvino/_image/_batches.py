@@ -380,10 +380,10 @@ def _input(shape: list[int], dtype: Any, name: str) -> Any:
 
 def _of_planes(planes: list[Any], source: Source, target: Target, tables: _Tables) -> Any:
     """float32 [count, 3, height, width], 0 to 255, of the planes as they are stored."""
-    components = components_of(source.info.format)
+    how = source.conversion()
+    components = components_of(source.info.format, how is not None)
     pixels = _Pixels(planes, source.pitches, source.firsts, tables)
     letters = "y" if "y" in components and "u" not in components else target.color.lower()
-    how = source.conversion()
     channels = [
         _between_four(channel(letter, lambda c: pixels.of(components[c]), how), tables)
         for letter in letters

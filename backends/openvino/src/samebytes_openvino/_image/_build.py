@@ -203,13 +203,14 @@ def gathering(model: Any, source: Source, target: Target) -> Built:
         planes.append(parameter)
         flat = np.array([shape[1], shape[2] * shape[3]])
         rows.append(ops.reshape(parameter, ops.constant(flat), False))
+    how = source.conversion()
     made = picture(
         rows,
-        components_of(format_),
+        components_of(format_, how is not None),
         source.firsts,
         source.part,
         target.size,
-        source.conversion(),
+        how,
         target.color,
     )
     finished = target.finish(made, image.get_element_type())

@@ -225,8 +225,12 @@ def is_readable(format_: ImageFormat) -> bool:
 
 
 @lru_cache(maxsize=64)
-def components_of(format_: ImageFormat) -> dict[str, Component]:
+def components_of(format_: ImageFormat, limited: bool = False) -> dict[str, Component]:
     """The components by their letters: y, u and v; y alone; or r, g and b. Alpha is left out.
+
+    Args:
+        format_: of the frames.
+        limited: whether gray has the limited range.
 
     Raises:
         UnknownNameError: pixels of several components to a word, or elements of float.
@@ -242,8 +246,9 @@ def components_of(format_: ImageFormat) -> dict[str, Component]:
             nearest=(),
         )
     wide = format_.bit_depth > 8
-    # 10 bits of YUV are 8 bits with a fraction; an RGB of 10 bits has 1023 where 8 have 255.
-    full = 2.0 ** (format_.bit_depth - 8) if format_.color_model == "yuv" else 0.0
+    # 10 bits of YUV are 8 bits with a fraction, as those of any limited range; an RGB of 10 bits
+    # has 1023 where 8 have 255.
+    full = 2.0 ** (format_.bit_depth - 8) if limited or format_.color_model == "yuv" else 0.0
     full = full or ((1 << format_.bit_depth) - 1) / 255
     scale = 1 / (full * (1 << format_.bit_shift)) if wide else 1.0
     found: dict[str, Component] = {}
