@@ -25,7 +25,8 @@ Mat: Any = cv2.Mat  # untyped in OpenCV's stubs
 
 
 DTYPES = (
-    "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32", "float64",
+    "int8", "uint8", "int16", "uint16", "int32", "float16", "float32", "float64",
+    *(("bool", "uint32") if hasattr(cv2, "CV_32U") else ()),
 )  # fmt: skip
 
 
