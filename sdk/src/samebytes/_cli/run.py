@@ -113,8 +113,8 @@ def _says_that_it_waits() -> Iterator[None]:
     """A block that reports once on standard error that it is waiting, if it takes a while."""
 
     def say() -> None:
-        text = "waiting for a source to announce its frames, such as a camera that is away"
-        print(f"samebytes: {text}, as a start would; Ctrl-C ends it", file=sys.stderr, flush=True)
+        text = "waiting for a source to announce its frames, as a start would; it may be a camera"
+        print(f"samebytes: {text} that is away. Ctrl-C ends this", file=sys.stderr, flush=True)
 
     timer = threading.Timer(_A_WHILE, say)
     timer.daemon = True

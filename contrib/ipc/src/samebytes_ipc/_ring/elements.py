@@ -167,8 +167,8 @@ class RingSource(el.Source):
 
     el.Pipeline(el.create("ring.source", "/run/user/1000/camera"), ...)
 
-    Times of each stream rise, as for `el.Timeline`: they go on where those of the next writer begin
-    again. Frames without a time get none.
+    Times of each stream rise, as with `el.Timeline`, even if those of the next writer begin again.
+    Frames without a time get none.
     """
 
     name = "ring.source"

@@ -133,7 +133,7 @@ def unpack_slot(packet: bytes) -> int:
 
 
 def pack_layout(layout: int, description: bytes) -> bytes:
-    """Pack a layout: its number, and a description as for send() over one descriptor.
+    """Pack a layout: its number, and a description like that of send() for one descriptor.
 
     Raises:
         MessageError: the description is longer than a packet allows.

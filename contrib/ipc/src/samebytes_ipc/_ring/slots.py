@@ -205,7 +205,7 @@ def readers_can_write(buffer: DMABuffer) -> bool:
 def _seal(number: int) -> None:
     """Forbid new writable mappings and write() to everybody; mappings that exist go on.
 
-    Linux 5.1 and later know the seal. Older kernels leave the memory writable, as for any memfd.
+    Linux 5.1 and later know the seal. Older kernels leave the memory writable, as with any memfd.
     """
     try:
         fcntl.fcntl(number, fcntl.F_ADD_SEALS, F_SEAL_FUTURE_WRITE | fcntl.F_SEAL_SEAL)
