@@ -25,17 +25,19 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="a plugin; by default all of them")
-    parser.add_argument("--quick", action="store_true", help="less exact, each row in one size")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure less exactly, each row in one size"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--profile", metavar="ROW", help="show where the time of one row goes, and measure none"
+        "--profile", metavar="ROW", help="show where the time of one row goes, instead of measuring"
     )
     parser.add_argument(
         "--timeout",
         type=seconds,
         default=300.0,
         metavar="S",
-        help="how long the rows of one plugin may take, in seconds (300)",
+        help="how long the rows of one plugin may take, in seconds (default: 300)",
     )
 
 

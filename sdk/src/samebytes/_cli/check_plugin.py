@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=60.0,
         metavar="S",
-        help="how long one child process may take, in seconds (60)",
+        help="how long one child process may take, in seconds (default: 60)",
     )
     parser.add_argument(
         "--only",
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verbose",
         action="store_true",
-        help="say on stderr what was found after each part, as on a terminal",
+        help="report on stderr after each part what was found, as on a terminal",
     )
 
 

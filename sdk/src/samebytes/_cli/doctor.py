@@ -38,15 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=10.0,
         metavar="S",
-        help="how long one plugin may take, in seconds (10)",
+        help="how long one plugin may take, in seconds (default: 10)",
     )
     parser.add_argument(
         "--hardware-report",
         metavar="FILE",
-        help="check the devices and measure, in less than five minutes, and write what to send",
+        help="check the devices and measure, in less than five minutes, and write a report to send",
     )
     parser.add_argument(
-        "--hardware-row", metavar="FILE", help="print the row of the hardware page of such a file"
+        "--hardware-row",
+        metavar="FILE",
+        help="print the row that such a report adds to the hardware page",
     )
 
 

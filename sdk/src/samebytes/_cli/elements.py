@@ -26,7 +26,10 @@ _KINDS = ("Source", "Sink", "TransformInplace", "Transform")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="an element, such as ffmpeg.source; imports it"
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="show this element, such as ffmpeg.source, which imports it",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

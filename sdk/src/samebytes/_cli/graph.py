@@ -20,10 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=_FORMATS,
-        help="of the picture; by default what FILE ends with (.svg, .dot), else text",
+        help="the format of the picture; by default that of FILE's suffix (.svg, .dot), else text",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="where to write it (standard output)"
+        "--output", type=Path, metavar="FILE", help="where to write it (default: standard output)"
     )
 
 

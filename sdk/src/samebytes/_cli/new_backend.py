@@ -12,13 +12,19 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "name", metavar="NAME", help="its memory type, or plugin, for instance shared_pages"
+        "name",
+        metavar="NAME",
+        help="the name of its memory type, or plugin, for instance shared_pages",
     )
     parser.add_argument(
-        "--element", action="store_true", help="an element of pipelines, and not a backend"
+        "--element", action="store_true", help="write an element of pipelines instead of a backend"
     )
     parser.add_argument(
-        "--into", type=Path, default=Path(), metavar="FOLDER", help="where to write it (here)"
+        "--into",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="where to write it (default: the current folder)",
     )
 
 

@@ -18,11 +18,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("source", metavar="SRC", help='a memory type, or "type:device"')
     parser.add_argument("target", metavar="DST", help='a memory type, or "type:device"')
-    parser.add_argument("--access", choices=ACCESS_MODES, default="r", help="what for (r)")
+    parser.add_argument(
+        "--access",
+        choices=ACCESS_MODES,
+        default="r",
+        help="how the memory will be used (default: r)",
+    )
     parser.add_argument(
         "--level",
         choices=("tensor", "frame"),
-        help="of what; by default what SRC mostly holds, and frames with --format",
+        help="what is mapped; by default what SRC mostly holds, and frames with --format",
     )
     parser.add_argument("--format", help="an image format, such as NV12")
     parser.add_argument("--copy", action="store_true", help="allow edges that copy")

@@ -32,34 +32,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pipeline",
         metavar="FILE[:NAME]",
-        help="a Python file or module, and the pipeline in it, or a function that returns one "
-        "(pipeline)",
+        help="a Python file or module, and the name in it of the pipeline or of a function that "
+        "returns one (default: pipeline)",
     )
-    parser.add_argument("--explain", action="store_true", help="show the plan, and run nothing")
-    parser.add_argument("--frames", type=_whole(1), metavar="N", help="stop after so many frames")
+    parser.add_argument("--explain", action="store_true", help="show the plan without running it")
+    parser.add_argument("--frames", type=_whole(1), metavar="N", help="stop after N frames")
     parser.add_argument(
-        "--threads", type=_whole(0), default=1, metavar="N", help="as of start() (1)"
+        "--threads",
+        type=_whole(0),
+        default=1,
+        metavar="N",
+        help="0 runs everything in one thread, 1 each element in a thread of its own, more also "
+        "several calls of an element at a time, if it is concurrent (default: 1)",
     )
-    parser.add_argument("--queue", type=_whole(1), default=4, metavar="N", help="as of start() (4)")
-    parser.add_argument("--when-full", default="wait", metavar="POLICY", help="as of start()")
-    parser.add_argument("--on-error", default="stop", metavar="POLICY", help="as of start()")
+    parser.add_argument(
+        "--queue",
+        type=_whole(1),
+        default=4,
+        metavar="N",
+        help="how many frames may wait before each element (default: 4)",
+    )
+    parser.add_argument(
+        "--when-full",
+        default="wait",
+        metavar="POLICY",
+        help="if the queue behind a source is full: wait (the default), drop-oldest or drop-newest",
+    )
+    parser.add_argument(
+        "--on-error",
+        default="stop",
+        metavar="POLICY",
+        help="if an element raises: stop (the default), drop the frame, or end-stream, which also "
+        "ends the stream of a source that raises",
+    )
     parser.add_argument("--json", action="store_true", help="print the statistics as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress and no statistics")
     parser.add_argument(
-        "--log", choices=_LEVELS, default="warning", help="what to log on stderr (warning)"
+        "--log",
+        choices=_LEVELS,
+        default="warning",
+        help="log from this level on, to stderr (default: warning)",
     )
     parser.add_argument(
         "--listen",
         type=_address,
         metavar="[HOST:]PORT",
-        help="serve /healthz, and /metrics for Prometheus; HOST is 127.0.0.1 if it is left out",
+        help="serve /healthz, and /metrics for Prometheus; the default HOST is 127.0.0.1",
     )
     parser.add_argument(
         "--still",
         type=seconds,
         default=60.0,
         metavar="S",
-        help="how many seconds without a frame are unhealthy (60)",
+        help="report as unhealthy after S seconds without a frame (default: 60)",
     )
 
 
