@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import select
@@ -293,6 +294,22 @@ def test_what_stands_for_standard_output_gets_the_lines(
         el.Pipeline(frames(2), el.create("json.sink", add_empty_results=True)).run()
     assert (len(lines), os.read(reader, 1)) == (2, b"")
     os.close(reader)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_standard_output_without_a_buffer_gets_the_lines(
+    kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with `python -u` or PYTHONUNBUFFERED, or kept in memory by the program."""
+    number, writer = os.pipe()
+    with os.fdopen(number, "rb") as reader, os.fdopen(writer, "wb", buffering=0) as raw:
+        memory = io.BytesIO()
+        file = io.TextIOWrapper(memory if kept else raw, write_through=True)
+        monkeypatch.setattr(sys, "stdout", file)
+        el.Pipeline(frames(2), el.create("json.sink", add_empty_results=True)).run()
+        lines = memory.getvalue() if kept else os.read(reader.fileno(), 1_000_000)
+        assert lines.count(b"\n") == 2
+        file.detach()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")

@@ -196,7 +196,8 @@ def _taken_elsewhere(file: TextIO) -> io.FileIO | None:
 
     Also None for what stands in for standard output, as in a notebook, and writes in its own way.
     """
-    raw = file.buffer.raw if type(file) is io.TextIOWrapper else None
+    buffer = file.buffer if type(file) is io.TextIOWrapper else None
+    raw = getattr(buffer, "raw", buffer)  # there is no buffer with python -u
     if not isinstance(raw, io.FileIO) or not hasattr(select, "poll"):  # Windows
         return None
     return None if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else raw
