@@ -14,7 +14,7 @@ from samebytes.errors import CopyRequiredError, LayoutError, UnsupportedObjectEr
 from samebytes_openvino import InferRequest, compile_model
 from samebytes_openvino.intel_gpu import ClContext
 
-from .models import adding_one, native, numbers, nv12_model
+from .models import adding_one, named, native, numbers, nv12_model
 
 HEIGHT, WIDTH = 16, 32
 
@@ -111,6 +111,22 @@ def test_no_remote_batch_on_the_npu(npu: Any) -> None:
     request = InferRequest(compile_model(adding_one((2, 8)), npu))
     with pytest.raises(UnsupportedObjectError, match="takes no batch of remote tensors"):
         request.set_tensors("x", [native(npu, (1, 8)) for _ in range(2)], copy=True)
+
+
+def test_a_batch_of_booleans_on_the_gpu(gpu: Any) -> None:
+    """The plugin fails at the inference, as with one tensor."""
+    from openvino import opset13 as ops
+
+    x = ops.parameter([2, 8], openvino.Type.boolean, name="x")
+    x.set_layout(openvino.Layout("NC"))
+    y = ops.logical_not(x)
+    y.set_friendly_name("y")
+    request = InferRequest(compile_model(named([x], [y]), gpu))
+    items = [native(gpu, (1, 8), "boolean") for _ in range(2)]
+    with pytest.raises(LayoutError, match=r"input 'x' is bool.*no remote tensors"):
+        request.set_tensors("x", items)
+    request.set_tensors("x", [np.ones((1, 8), bool), np.zeros((1, 8), bool)], copy=True)
+    assert np.asarray(request.infer().planes[0]).tolist() == [[False] * 8, [True] * 8]
 
 
 def test_mixed_batches(gpu: Any) -> None:

@@ -354,10 +354,11 @@ def _place_remote(placer: Placer, port: Port, parts: Sequence[Tensor], copy: boo
             f"{port}: the {placer.context.device_name} plugin takes no batch of remote tensors: "
             f"{_ONE_TENSOR}"
         )
+    for part in parts:
+        check_remote(port, part, placer.rules)
     if not surfaces and not copy:
         reason = f"the GPU plugin merges {len(parts)} buffers into one: {_ONE_TENSOR}"
         raise needs_copy(port, parts[0], [reason])
-    check_surface(port, bool(surfaces), placer.rules)
     if surfaces:
         return Bound(None, None, "in place", batch=tuple(parts))
     merged = sum(part.info.nbytes for part in parts)
