@@ -72,9 +72,9 @@ def pytest_run(
 ) -> Result:
     """Run pytest with its own folder for temporary files, which is removed afterwards.
 
-    So parallel runs do not share files, and leftovers of tests do not pile up.
+    Its name always has "-u" in it, as a random name may: a password may follow that.
     """
-    with tempfile.TemporaryDirectory(prefix="samebytes-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="samebytes-u-", ignore_cleanup_errors=True) as folder:
         report, scratch = Path(folder, "junit.xml"), Path(folder, "tmp")
         scratch.mkdir()
         kept = {key: value for key, value in os.environ.items() if key not in _NOT_OURS}

@@ -55,3 +55,18 @@ def test_processes_of_tests_compile_once(monkeypatch: pytest.MonkeyPatch) -> Non
     pytest_run.pytest_run("some", Path("python"), [], strict=False)
     assert "PYTHONDONTWRITEBYTECODE" not in given
     assert given.keys() >= pytest_run.ENVIRONMENT.keys()
+
+
+def test_names_of_folders_look_like_commands_with_a_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As random names do now and then: a test that fails there fails in each run."""
+    given: list[str] = []
+
+    def run(*_: object, env: dict[str, str], **__: object) -> int:
+        given.append(env["TMPDIR"])
+        return 0
+
+    monkeypatch.setattr(pytest_run, "run", run)
+    pytest_run.pytest_run("some", Path("python"), [], strict=False)
+    assert "-u" in Path(given[0]).parent.name[:-8]  # the rest is random
