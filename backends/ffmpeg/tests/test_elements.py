@@ -9,7 +9,7 @@ import gc
 import inspect
 import os
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -417,6 +417,29 @@ def test_a_file_whose_header_is_refused_is_closed(on_failure: Any, tmp_path: Pat
     assert made.exists() == (on_failure == "keep")
     left = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     assert not [path for path in left if path.name.startswith(made.name)]
+
+
+@pytest.mark.parametrize("fails", ["before", "encoder", "pipe"])
+def test_what_a_failed_run_has_not_made_stays(fails: str, tmp_path: Path) -> None:
+    """An earlier file that was not emptied yet, and a pipe."""
+    path = tmp_path / "made.mkv"
+    with ExitStack() as closing:
+        if fails == "pipe":
+            os.mkfifo(path)
+            closing.callback(os.close, os.open(path, os.O_RDWR))  # its reader
+        else:
+            path.write_bytes(b"a video")
+        options = {"b": "many"} if fails == "encoder" else {}
+        sink = FFmpegSink(path, codec="mpeg4", options=options, on_failure="remove")
+
+        def until_it_breaks() -> Iterator[sb.Frame[Any]]:
+            for _ in range(0 if fails == "before" else 3):
+                yield sb.context("cpu").allocate_frame("I420", 64, 48)
+            raise OSError("unplugged")
+
+        with pytest.raises(ElementError):
+            el.Pipeline(until_it_breaks(), sink).run(threads=0)
+    assert path.is_fifo() if fails == "pipe" else path.read_bytes() == b"a video"
 
 
 def test_a_folder_that_is_missing_is_named_with_the_first_frame(tmp_path: Path) -> None:

@@ -82,7 +82,6 @@ class OneFile:
             self.output = self._opened = self.waiting(
                 lambda: Output(self._pipe or self._url, self._format, self._options)
             )
-            self._made = True
         except (av.FFmpegError, OSError, ValueError) as error:
             raise ValueError(f"FFmpeg cannot create it: {in_words(error)}") from without_secrets_in(
                 error
@@ -127,6 +126,8 @@ class OneFile:
                         with suppress(*expected):
                             self.waiting(output.close)
         finally:
+            # What is written aside is a pipe, a device or a connection.
+            self._made = output is not None and output.made and self._aside is None
             aside, self._aside = self._aside, None
             if aside is not None:
                 if not aside.left:
@@ -138,7 +139,7 @@ class OneFile:
         """Leave the file to others, after close().
 
         Args:
-            remove: delete it, if this has made it.
+            remove: delete it, if this has made it: one from before that is still whole stays.
         """
         if remove and self._made and self._path is not None:
             self._path.unlink(missing_ok=True)

@@ -49,6 +49,7 @@ class Output:
 
     Attributes:
         peer: the connection; None for files, and for containers that make their own.
+        made: after close(): its file was created, or emptied if there was one.
     """
 
     def __init__(self, url: str | IO[bytes], format_: str, options: Mapping[str, str]) -> None:
@@ -73,6 +74,7 @@ class Output:
         self._begun = False
         self._refused = False
         self._flushed = False
+        self.made = False
 
     @property
     def started(self) -> bool:
@@ -197,8 +199,7 @@ class Output:
         if container is None:
             return
         peer = self.peer
-        if isinstance(self._url, str) and not self._headed:
-            close_unbegun(container)
+        self.made = self._headed or (isinstance(self._url, str) and close_unbegun(container))
         try:
             container.close()
         finally:

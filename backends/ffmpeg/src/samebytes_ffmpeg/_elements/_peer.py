@@ -122,15 +122,22 @@ class Peer:
         return _AVFormatContext.from_address(format_context_address(self._container))
 
 
-def close_unbegun(container: Any) -> None:
+def close_unbegun(container: Any) -> bool:
     """Close the file or connection of a container that has not begun to write.
 
     PyAV closes only others, so it would leave a file open whose header could not be written. Call
     this before the container's close(), in which PyAV 19 frees the AVFormatContext.
+
+    Returns:
+        True if it was open.
     """
     calls = _calls()
-    if calls is not None and Peer.needed(container):
-        calls.closep(format_context_address(container) + _AVFormatContext.pb.offset)
+    if calls is None or not Peer.needed(container):
+        return False
+    address = format_context_address(container)
+    was_open = _AVFormatContext.from_address(address).pb is not None
+    calls.closep(address + _AVFormatContext.pb.offset)
+    return was_open
 
 
 class _Calls:
