@@ -63,7 +63,7 @@ class UMatContext(Context[UMatTensor]):
         return intern(cls())
 
     def find_handle(self, key: str) -> int | None:
-        """As for every context; "cl_queue" is OpenCV's queue of the calling thread."""
+        """A handle, as for every context; "cl_queue" is OpenCV's queue of the calling thread."""
         return int(cv2.UMat.queue()) if key == "cl_queue" else super().find_handle(key)
 
     def allocate(self, shape: tuple[int, ...], dtype: Any = "uint8") -> UMatTensor:

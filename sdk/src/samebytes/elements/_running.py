@@ -162,7 +162,7 @@ class Running(Uncopyable):
         return self._run.watch.seconds_still()
 
     def explain(self) -> str:
-        """As `Pipeline.explain`, with what the frames so far have confirmed."""
+        """A description of each link, as by `Pipeline.explain`, with what frames have confirmed."""
         return Explanation("\n".join(self._run.plan().lines()))
 
     def statistics(self) -> Statistics:

@@ -208,7 +208,7 @@ class Memory:
         return shape
 
     def address(self, view: np.ndarray[Any, Any]) -> int:
-        """The place where a view begins: equal for two views if and only if they begin there.
+        """The place where a view begins: equal for two views if and only if both begin there.
 
         Args:
             view: an array that `view` or `views` returned.

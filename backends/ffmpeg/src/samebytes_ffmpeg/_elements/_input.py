@@ -122,7 +122,7 @@ class Input:
         try:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context
-            # PyAV gives them to the container alone. A decoder leaves those of others.
+            # PyAV passes options only to the container. A decoder ignores those that it lacks.
             context.options = dict(options)
             self._decoder = decoding.decoder(self._stream, threads)
             self._said = fraction(self._stream.average_rate)

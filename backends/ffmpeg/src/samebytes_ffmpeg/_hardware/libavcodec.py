@@ -32,12 +32,13 @@ __all__ = [
     "libavcodec_of",
 ]
 
+# libavutil/error.h
 AVERROR_EOF = -int.from_bytes(b"EOF ", "little")
 AVERROR_INVALIDDATA = -int.from_bytes(b"INDA", "little")
 _AVERROR_OPTION_NOT_FOUND = -int.from_bytes(b"\xf8OPT", "little")
+
 _SEARCH_CHILDREN = 1
 """AV_OPT_SEARCH_CHILDREN, libavutil/opt.h: the options that only this codec has, too."""
-# Both are in libavutil/error.h.
 NO_TIME = -(1 << 63)
 """libavutil/avutil.h: AV_NOPTS_VALUE."""
 

@@ -192,7 +192,7 @@ class PinnedTensor(openvino.Tensor):
             keep_used(self, other_uses)
 
     def copy_to(self, target_tensor: Any) -> None:
-        """As openvino.Tensor does, where the target may be written.
+        """Copy the elements, as openvino.Tensor does, into a target that may be written.
 
         Args:
             target_tensor: of the same shape and element type.

@@ -202,11 +202,11 @@ class ImageModel:
         return self._planner.transform(frame)
 
     def explain(self, frame: Frame | None = None) -> str:
-        """In plain words: where the frame goes, what is converted where, and what is copied.
+        """A description of where a frame goes, what is converted where, and what is copied.
 
         Args:
-            frame: the frame to explain. Without it, what holds for all frames of the layout that
-                was seen last is said.
+            frame: the frame to explain. Without it, the description is that of all frames of the
+                layout that was seen last.
         """
         from ._explain import explanation, placements  # what programs seldom ask for
 

@@ -216,7 +216,7 @@ def i420_inputs(
     color: Color = "BGR",
     batch: int = 1,
 ) -> tuple[Any, tuple[str, ...]]:
-    """As `nv12_inputs`, for the three planes of I420.
+    """A copy of a model that takes the three planes of I420; otherwise like `nv12_inputs`.
 
     There are no video surfaces of I420: with "GPU_SURFACE" the planes are images.
 

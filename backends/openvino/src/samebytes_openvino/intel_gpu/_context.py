@@ -412,7 +412,7 @@ class ZeContext(ClContext):
         super()._no_handle(key, item)
 
     def plan(self, memory: Any, info: TensorInfo) -> Plan:
-        """As for ClContext; a number is a USM pointer of this ze_context.
+        """The plan, as for ClContext; a number is a USM pointer of this ze_context.
 
         Level Zero is not asked for the pointer's kind and size: OpenVINO's plugin looks at it.
 
@@ -442,7 +442,7 @@ class ZeContext(ClContext):
         )
 
     def cpu_plan(self, memory: VirtualAddressMemory, info: TensorInfo) -> Plan:
-        """As for ClContext.
+        """The plan for CPU memory, as for ClContext.
 
         Args:
             memory: the memory and its address.

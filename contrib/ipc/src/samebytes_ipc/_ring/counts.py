@@ -43,7 +43,7 @@ class Departure:
     Attributes:
         statistics: the counts of its frames.
         reason: "left", "ended", "sent away", or what it did wrong.
-        error: the MessageError of one that sent what it must not.
+        error: the MessageError about a message that a reader must not send; None without one.
     """
 
     statistics: ReaderStatistics

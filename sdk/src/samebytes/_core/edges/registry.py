@@ -51,7 +51,7 @@ class ContextRegistry(Generic[T]):
         """The living context of a key, if there is one.
 
         Args:
-            key: by which it was entered.
+            key: the key with which it was entered.
         """
         entry = self._entries.get(key)
         found = None if entry is None else entry()
@@ -76,7 +76,7 @@ class ContextRegistry(Generic[T]):
         return found
 
     def enter(self, key: Hashable, made: T) -> T:
-        """Enter what was made, and return it; or the living context of that key.
+        """Enter a new context and return it, or return the living context of that key.
 
         Args:
             key: what the context stands for, such as a native handle.

@@ -65,7 +65,7 @@ class Contents(Protocol):
         """
 
     def address(self, view: Array) -> int:
-        """The place where a view begins: equal for two views only if they begin there."""
+        """The place where a view begins: equal for two views if and only if both begin there."""
 
 
 class MemorySubject(Protocol):

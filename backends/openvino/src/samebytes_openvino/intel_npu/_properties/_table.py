@@ -125,13 +125,13 @@ class Property:
 
     @property
     def access(self) -> Access:
-        """As observed, or else as documented."""
+        """The access as observed, or else as documented; "RW" if neither is known."""
         stated = self.observed or self.document
         return "RW" if stated is None else stated.access
 
     @property
     def default(self) -> Any:
-        """As observed, or else as documented."""
+        """The default as observed, or else as documented; "" if neither is known."""
         stated = self.observed or self.document
         return "" if stated is None else stated.default
 
