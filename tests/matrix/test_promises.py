@@ -97,6 +97,22 @@ def test_a_copy_that_is_asked_for_helps(node: str, dtype: str) -> None:
                 pass
 
 
+@pytest.mark.parametrize("access", ["r", "rw"])
+@pytest.mark.parametrize("node", TARGETS)
+def test_a_copy_of_a_frame_that_is_asked_for_helps(node: str, access: Access) -> None:
+    try:
+        frame = samebytes.context(node).allocate_frame("NV12", 64, 32)
+    except SamebytesError:
+        pytest.skip(f"{node} allocates no frames")
+    for target in TARGETS:
+        try:
+            frame.map(target, access)
+        except CopyRequiredError:
+            frame.map(target, access, copy=True)
+        except SamebytesError:
+            pass
+
+
 def test_what_the_first_findings_were() -> None:
     """Both were promised without a copy, and no object ever went that way."""
     for source, target, condition in (

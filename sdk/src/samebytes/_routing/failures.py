@@ -105,18 +105,22 @@ def _refusal_of(
     """Say why the edges of a route refuse the object, or return None.
 
     The edges before a copy are used, for reading: only they can decide. The edges after it get new
-    memory in place of a tensor's copy, where the context can allocate some. For frames, the
-    contexts have said what they exclude.
+    memory in place of the copy of a tensor or image, where the context can allocate some.
     """
     level: Level = "frame" if isinstance(item, Frame) else "tensor"
     answer = refusal(item, mappers, level, "r")
     copied = next((n for n, m in enumerate(mappers, 1) if m.spec.transfer is Transfer.COPY), 0)
     if answer is not None:
         return str(answer)
-    if level == "frame" or mappers[copied:] in ((), mappers):
+    if mappers[copied:] in ((), mappers) or getattr(item, "media", "image") != "image":
         return None
+    context = contexts[copied]
+    copy: Any
     try:
-        copy = contexts[copied].allocate(item.info.shape, item.info.dtype)
+        if isinstance(item, Frame):
+            copy = context.allocate_frame(item.format, item.width, item.height)
+        else:
+            copy = context.allocate(item.info.shape, item.info.dtype)
     except SamebytesError:
         return None
     return _refusal_of(copy, mappers[copied:], contexts[copied:])
