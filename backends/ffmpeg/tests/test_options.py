@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from av.video.reformatter import ColorRange
 
+import samebytes as sb
 import samebytes.elements as el
 from samebytes.errors import ParameterError
 from samebytes.plugins import without_secrets
@@ -57,6 +58,23 @@ def test_options_of_a_source_are_those_of_its_decoder(tmp_path: Path) -> None:
     for options, count in (({}, 12), ({"skip_frame": "nokey"}, 2)):
         pipe = el.Pipeline(FFmpegSource(path, options=options))
         assert pipe.run(threads=0).of("ffmpeg.source").frames_out == count
+
+
+@pytest.mark.parametrize(
+    ("codec", "options", "size"),
+    [("mpeg4", {"lowres": "1"}, (32, 24)), ("libx264", {"apply_cropping": "0"}, (64, 48))],
+)
+def test_a_decoder_gives_another_size_by_an_option(
+    codec: str, options: dict[str, str], size: tuple[int, int], tmp_path: Path
+) -> None:
+    """H.264 has whole blocks of 16 pixels, and says how much of them is seen."""
+    path = tmp_path / "made.mkv"
+    seen = (64, 46 if codec == "libx264" else 48)
+    frames = [sb.context("cpu").allocate_frame("I420", *seen) for _ in range(3)]
+    el.Pipeline(frames, FFmpegSink(path, codec)).run(threads=0)
+    for given, expected in (({}, seen), (options, size)):
+        with el.Pipeline(FFmpegSource(path, options=given)).start(threads=0) as running:
+            assert [(f.width, f.height) for f in running] == [expected] * 3
 
 
 @pytest.mark.parametrize(

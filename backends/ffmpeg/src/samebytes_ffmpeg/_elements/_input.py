@@ -55,6 +55,9 @@ _ANY_TAGS: dict[str, Any] = (
 # Demuxers that take a time-out for the end of a segment, and of the stream if it is the last.
 _OF_SEGMENTS = ("hls", "dash")
 
+# Options of decoders by which frames have another size or format than the header says.
+_CHANGING = frozenset(("apply_cropping", "lowres", "skip_alpha"))
+
 _LONG = 1 << 40
 _numbers = itertools.count(1)
 
@@ -124,6 +127,7 @@ class Input:
             context = self._stream.codec_context
             # PyAV passes options only to the container. A decoder ignores those that it lacks.
             context.options = dict(options)
+            self._changes = not _CHANGING.isdisjoint(options)
             self._decoder = decoding.decoder(self._stream, threads)
             self._said = fraction(self._stream.average_rate)
             self.rate = self._said or fraction(context.framerate) or RATE
@@ -137,13 +141,13 @@ class Input:
     def info(self) -> FrameInfo | None:
         """Return the properties in its header, or those of the first frame that `prime` decoded.
 
-        It is None if the header has no format or no size.
+        It is None if the header has no format or no size, or the decoder gives others by an option.
         """
         if self._memory != "ffmpeg":
             return self._primed
         context = self._stream.codec_context
         known = context.format  # not `pix_fmt`: PyAV 17 ends the process if there is none
-        if known is None or not context.width:
+        if known is None or not context.width or self._changes:
             return None
         try:
             format_ = image_format_named(known.name).name
