@@ -285,7 +285,7 @@ def test_the_output_is_reported_once_where_an_element_writes_it(site: Site) -> N
         "frame = sb.context('cpu').allocate_frame('GRAY8', 8, 8)\n"
         "pipeline = el.Pipeline([frame], lambda frame: print(frame, flush=True))\n"
     )
-    done = shell(site, f"run {file} --quiet >/dev/full")
+    done = shell(site, f"run {shlex.quote(str(file))} --quiet >/dev/full")
     log, said = done.stderr.splitlines()
     assert log.endswith("ERROR samebytes: element '<lambda>' (stream 0): OSError: [Errno 28] No "
                         "space left on device")  # fmt: skip
