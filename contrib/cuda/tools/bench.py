@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mapping costs on a GPU: time beside torch's own exchange, and what is left of many maps.
+"""The cost of mapping on a GPU: time beside torch's own exchange, and leftovers of many maps.
 
     python3 contrib/cuda/tools/bench.py [--maps N]
 
-Times are the best of many rounds, in which what is compared takes turns. Without torch, an array of
-samebytes' own stands for its tensors.
+Times are the best of many rounds, in which the compared ways take turns. Without torch, an array of
+samebytes stands for its tensors.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def of_torch(torch: Any, array: Any) -> dict[str, Callable[[], object]]:
-    """What is timed with a tensor of torch: the exchange as a whole, and its parts."""
+    """The timed calls for a tensor of torch: the exchange as a whole, and its parts."""
     tensor = sb.tensor(array)
     return {
         "torch.from_dlpack(t)": lambda: torch.from_dlpack(array),

@@ -113,7 +113,7 @@ def main() -> int:
 
 
 def steps(lines: list[str]) -> list[Step]:
-    """What is run, in this order; what cannot be run is said in `lines`."""
+    """The steps in the order of the run; `lines` gets a line for each that cannot run."""
     python = [sys.executable, "-X", "faulthandler"]
     pytest = [*python, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE"]
     nvidia_smi = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv"]
@@ -199,7 +199,7 @@ def vendors() -> Path:
 
 
 class Found(NamedTuple):
-    """What came of a step.
+    """The result of a step.
 
     Attributes:
         failed: it counts as a failure.
@@ -285,7 +285,7 @@ def unpack() -> list[str]:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module can be imported without the bundle."""
+    """True if a module can be imported without the bundle."""
     try:
         return importlib.util.find_spec(module) is not None
     except ImportError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which calls of the CUDA driver wait on the CPU while a stream is busy with something else.
+"""Show which calls of the CUDA driver wait on the CPU while a stream is busy.
 
     python3 contrib/cuda/tools/waits.py
 
@@ -31,7 +31,7 @@ _kept: list[object] = []
 
 
 def ok(answer: tuple[Any, ...]) -> Any:
-    """What a call returns beside its result, which must be success."""
+    """The values that a call returns beside its status, which must be success."""
     if int(answer[0]):
         raise RuntimeError(str(answer[0]))
     return answer[1] if len(answer) == 2 else answer[1:]

@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def results(options: list[str], environment: dict[str, str], chosen: str = "") -> dict[str, str]:
-    """What pytest says of each test of ordering."""
+    """The outcome that pytest reports for each test of ordering."""
     command = [sys.executable, "-m", "pytest", "-v", "-m", "ordering", "-p", "no:cacheprovider",
                "--tb=no", *options, f"{TESTS}{chosen}"]  # fmt: skip
     done = subprocess.run(

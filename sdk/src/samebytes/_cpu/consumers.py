@@ -9,7 +9,7 @@ __all__ = ["particular_consumers"]
 
 
 def particular_consumers() -> dict[str, str]:
-    """By library that is installed, its version and what it asks. Nothing is imported.
+    """The version and the requirements of each such library that is installed. None is imported.
 
     JAX was seen to take arrays in place at offsets 0, 64 and 128, and to copy others (0.10.2).
     """

@@ -67,7 +67,7 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """In errors."""
+        """The name of the field, for errors."""
 
 
 class named:  # noqa: N801 - it is used as a function; a generator would take three times as long

@@ -159,16 +159,16 @@ class _Edge:
         return item
 
     def shape(self) -> tuple[int, ...]:
-        """Of the tensors that it takes."""
+        """The shape of the tensors that it takes."""
         return self.tensor().shape
 
     def map(self, item: Item, access: Access) -> Item:
-        """Along this edge alone."""
+        """The mapping along this edge alone."""
         mapped: Item = self._mapper.map(item, access, copy=self.transfer is Transfer.COPY)
         return mapped
 
     def map_tensor(self, tensor: Tensor) -> Tensor:
-        """For reading."""
+        """The mapping of a tensor for reading."""
         return cast(Tensor, self.map(tensor, "r"))
 
     @property
