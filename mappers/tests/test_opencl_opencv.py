@@ -177,3 +177,12 @@ def test_elements_that_no_umat_has(umats: Context) -> None:
     source = umats.derive("opencl").allocate((4, 4), "bfloat16")
     with pytest.raises((NoRouteError, CopyRequiredError)):
         source.map("opencv_umat", copy=True)
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3, 4, 5)])
+def test_shapes_that_no_umat_has_are_named(umats: Context, shape: tuple[int, ...]) -> None:
+    source = umats.derive("opencl").allocate(shape)
+    with pytest.raises(NoRouteError) as caught:
+        source.map("opencv_umat", copy=True)
+    reasons = [line for line in str(caught.value).splitlines() if "optional channels" in line]
+    assert [line.endswith(f"not shape {shape}") for line in reasons] == [True] * len(reasons) != []

@@ -44,8 +44,10 @@ class OpenCLToUMat(MemoryMapper):
             return "only buffers are copied on the device; map USM to cpu first"
         if not item.info.is_contiguous:
             return f"strides {item.info.strides} leave gaps: a UMat is dense"
-        rows_and_columns = (min(n, 1) for n in item.shape[:2])
-        return _why_no_umat((*rows_and_columns, *item.shape[2:]), item.dtype)
+        shape = item.shape
+        if len(shape) not in (2, 3) or not item.info.size:
+            return f"a UMat has rows, columns and optional channels, not shape {shape}"
+        return _why_no_umat((1, 1, *shape[2:]), item.dtype)
 
     def connect(
         self, item: Tensor, access: Access
