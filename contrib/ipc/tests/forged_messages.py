@@ -39,7 +39,7 @@ FRAME: Document = {
         "entries": [],
     },
 }
-ABSENT = object()
+ABSENT = ...  # as a value: no such field. Its repr, unlike that of object(), is always the same.
 
 
 def message(
