@@ -61,6 +61,21 @@ def test_options_of_a_source_are_those_of_its_decoder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "options",
+    [{"pixel_format": "mjpeg"}, {"profile": "main"}, {"b": "much", "skip_frame": "nokey"}],
+)
+def test_a_decoder_gets_only_options_that_are_for_decoding(
+    options: dict[str, str], tmp_path: Path
+) -> None:
+    """A codec has all of these; cameras take the first, and only encoders take the others."""
+    path = tmp_path / "made.avi"
+    el.Pipeline(of_range(ColorRange.MPEG, count=3), FFmpegSink(path, "mpeg4")).run(threads=0)
+    pipe = el.Pipeline(FFmpegSource(path, options=options))
+    count = 1 if "skip_frame" in options else 3
+    assert pipe.run(threads=0).of("ffmpeg.source").frames_out == count
+
+
+@pytest.mark.parametrize(
     ("codec", "options", "size"),
     [("mpeg4", {"lowres": "1"}, (32, 24)), ("libx264", {"apply_cropping": "0"}, (64, 48))],
 )

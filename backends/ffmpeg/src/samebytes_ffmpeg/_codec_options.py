@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_void_p
 from functools import cache
@@ -15,10 +15,12 @@ from samebytes.errors import MissingDependencyError
 from ._avutil import PYAV
 from ._avutil_abi import AVOption
 
-__all__ = ["option_offset", "warn_of_unknown"]
+__all__ = ["decoder_options", "option_offset", "warn_of_unknown"]
 
 _OF_ALL = 3
 """AV_OPT_SEARCH_CHILDREN | AV_OPT_SEARCH_FAKE_OBJ, libavutil/opt.h: of all children of a class."""
+_DECODING = 2 | 16
+"""AV_OPT_FLAG_DECODING_PARAM | AV_OPT_FLAG_VIDEO_PARAM, libavutil/opt.h."""
 
 _log = logger("ffmpeg")
 
@@ -33,6 +35,24 @@ def _classes() -> list[c_void_p]:
     """The classes of containers with their protocols, and of codecs."""
     calls = [PYAV.quick(f"{name}_get_class", c_void_p) for name in ("avformat", "avcodec")]
     return [c_void_p(call()) for call in calls]
+
+
+def decoder_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the options that are for decoders of video, as FFmpeg's programs choose them.
+
+    A codec takes others too, or fails at their values: "mjpeg" is a `pixel_format` of cameras only.
+
+    Args:
+        options: of a container, its protocol and its streams.
+    """
+    with suppress(MissingDependencyError):
+        codec = _classes()[1]
+        return {
+            name: value
+            for name, value in options.items()
+            if _find()(byref(codec), name.encode(), None, _DECODING, _OF_ALL)
+        }
+    return dict(options)
 
 
 def option_offset(address: int, name: bytes) -> int:

@@ -23,6 +23,7 @@ from samebytes.elements import FrameInfo, Timeline
 from samebytes.errors import ElementError, LayoutError, UnknownNameError
 from samebytes.plugins import without_secrets_in
 
+from .._codec_options import decoder_options
 from .._hardware.frame import HardwareFrame, place_of
 from .._pixel_formats import image_format_named
 from .._pyav import (
@@ -126,7 +127,7 @@ class Input:
             self._stream: Any = self._find(number)
             context = self._stream.codec_context
             # PyAV passes options only to the container. A decoder ignores those that it lacks.
-            context.options = dict(options)
+            context.options = decoder_options(options)
             self._changes = not _CHANGING.isdisjoint(options)
             self._decoder = decoding.decoder(self._stream, threads)
             self._said = fraction(self._stream.average_rate)
