@@ -13,6 +13,7 @@ from gi.repository import Gst, GstVideo
 import samebytes as sb
 import samebytes_gstreamer as sbg
 from samebytes import Region
+from samebytes_gstreamer._caps.frame_rate import rate_of
 
 CAPS = "video/x-raw,format=GRAY8,width=16,height=8,framerate=30000/1001,pixel-aspect-ratio=2/1"
 
@@ -50,6 +51,27 @@ def test_time_onto_a_buffer() -> None:
         assert frame.map("gstreamer").native.pts == Gst.CLOCK_TIME_NONE
     frame.metadata["gstreamer"] = "not ours"
     frame.map("gstreamer")
+
+
+@pytest.mark.parametrize(
+    ("duration", "time_base", "rate"),
+    [
+        (Fraction(1, 50), Fraction(1, 25), Fraction(50)),
+        (Fraction(33_366_667, 10**9), None, Fraction(30000, 1001)),
+        (None, Fraction(1001, 30000), Fraction(30000, 1001)),
+        (None, Fraction(5), Fraction(1, 5)),
+        (None, Fraction(1, 90_000), None),
+        (Fraction(1, 2**31), None, None),
+        (None, None, None),
+    ],
+)
+def test_the_rate_of_a_frame_for_caps(
+    duration: Fraction | None, time_base: Fraction | None, rate: Fraction | None
+) -> None:
+    meta = sb.context("cpu").allocate_frame("GRAY8", 16, 8).meta
+    meta.metadata.update({} if duration is None else {"duration": duration})
+    meta.time_base = time_base
+    assert rate_of(meta) == rate
 
 
 def test_caps_of_a_mapping_keep_rates() -> None:
