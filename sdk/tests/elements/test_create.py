@@ -22,6 +22,7 @@ import pytest
 import samebytes as sb
 import samebytes.elements as el
 from samebytes import metadata
+from samebytes.elements._json import JsonSink, _turns
 from samebytes.errors import ElementError, ParameterError, UnknownNameError
 from samebytes.metadata import Detection, SourceIdentifier
 
@@ -322,6 +323,31 @@ def test_sinks_of_one_pipe_write_whole_lines(tmp_path: Path) -> None:
         el.Pipeline(with_long_lines(4), sinks).run(threads=1)
         lines = taken.result(60).decode().splitlines()
     assert [len(json.loads(line)["objects"]) for line in lines] == [1] * 12
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no mkfifo() here: run it on Linux or macOS")
+def test_a_sink_that_waits_for_its_turn_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other sink of the pipe may be one of a pipeline that goes on."""
+
+    def spy(self: JsonSink) -> None:
+        waits.set()
+        wait(self)
+
+    waits, wait = threading.Event(), JsonSink._go_on_waiting
+    monkeypatch.setattr(JsonSink, "_go_on_waiting", spy)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    status = os.fstat(reader)
+    with _turns.of((status.st_dev, status.st_ino)):
+        running = el.Pipeline(with_long_lines(1), el.create("json.sink", path)).start(threads=1)
+        assert waits.wait(30)
+        running.stop()
+        assert not running.left()
+    assert not select.select([reader], [], [], 0)[0] or not os.read(reader, 1)
+    os.close(reader)
 
 
 def test_a_device_has_many_sinks() -> None:
