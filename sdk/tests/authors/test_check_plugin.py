@@ -53,6 +53,25 @@ def test_the_generated_element_passes(generate_element: Generate) -> None:
     assert element.detail == "by"
 
 
+@pytest.mark.parametrize(
+    ("new", "broken", "remedy"),
+    [
+        ("def samebytes_contexts", "hooks are spelt and marked", "@samebytes.plugins.hookimpl"),
+        ("def _contexts", "an edge requires the plugins of its nodes", "samebytes_contexts()"),
+    ],
+)
+@pytest.mark.together
+def test_a_node_that_is_not_declared_breaks_one_rule(
+    new: str, broken: str, remedy: str, generate: Generate
+) -> None:
+    """The remedies of the rules after it would send an author to other plugins."""
+    generated = generate("alpha")
+    generated.change("_plugin.py", "@hookimpl\ndef samebytes_contexts", new)
+    found = [f for f in check(generated) if f.outcome == "failed"]
+    assert {f.rule for f in found} == {broken}
+    assert all(remedy in f.remedy for f in found)
+
+
 @pytest.mark.parametrize("place", ["_probe.py", "_mappers.py"])
 @pytest.mark.together
 def test_what_hangs_is_ended(generate: Generate, place: str) -> None:

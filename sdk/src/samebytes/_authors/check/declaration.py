@@ -38,9 +38,9 @@ def check(report: Report, name: str, path: str) -> None:
     report.tries(plugin_is_declared, path, name, module)
     plugin = _plugin(name, module)
     report.tries(importing_is_light, path, imported, path, plugin)
-    report.tries(hooks_are_marked, path, name, module)
+    marked = report.tries(hooks_are_marked, path, name, module)
     declared = _declared(report, name, path, module)
-    if plugin is not None and declared is not None:
+    if plugin is not None and marked and declared is not None:
         report.facts(
             packages=dict(plugin.packages),
             probe=plugin.probe,

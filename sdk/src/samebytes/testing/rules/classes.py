@@ -126,7 +126,8 @@ def mapper_class(spec: MapperSpec, plugin: str, unmet: str | None = None) -> Non
     "an edge requires the plugins of its nodes",
     means="without them, lists show an edge that nothing can use, and do not say what to install; "
     "with another version of them, it is used all the same",
-    do='name each with its versions: MapperSpec(requires=("opencl>=0.1,<1",))',
+    do="declare a node of your own with a ContextSpec in samebytes_contexts(); name the plugin of "
+    'another one, with its versions: MapperSpec(requires=("opencl>=0.1,<1",))',
 )
 def edge_requires(spec: MapperSpec, plugin: str, owners: Mapping[str, str]) -> None:
     """Look at which plugins own the nodes of an edge.
