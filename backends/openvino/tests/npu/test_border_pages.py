@@ -15,6 +15,7 @@ import pytest
 import samebytes
 from samebytes.errors import CopyRequiredError, RouteError
 from samebytes_openvino import InferRequest, compile_model
+from samebytes_openvino.intel_npu import PropertyError
 
 N = mmap.PAGESIZE
 Array = np.ndarray[Any, Any]
@@ -162,3 +163,17 @@ def test_planes_on_common_pages(
         if plane.flags.writeable:
             plane[...] = 3
             assert (tensor.host_array() == 3).all()
+
+
+def test_more_than_a_tensor_made_over_a_part_is_refused_by_name(npu: Any, piece: Piece) -> None:
+    """The plugin alone says that the range is out of bounds, and not of what."""
+    memory = piece(0, 2 * N)
+    part = npu.create_tensor("uint8", (1, N), memory[:N])
+    reason = "it shares a page with other memory that the NPU holds"
+    with pytest.raises(RouteError, match=reason):
+        samebytes.tensor(memory).map("openvino:NPU", "rw")
+    with pytest.raises(PropertyError, match=reason):
+        npu.create_tensor("uint8", (1, 2 * N), memory)
+    part.close()
+    del part
+    assert samebytes.tensor(memory).map("openvino:NPU", "rw").handle("usm_ptr") == address(memory)

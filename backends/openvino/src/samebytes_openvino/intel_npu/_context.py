@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ZeroContext", "image_shape", "wrap"]
 
+# The message for a range that begins inside an import and ends behind it:
+# src/plugins/intel_npu/src/utils/src/zero/zero_mem.cpp of OpenVINO.
+_OVERLAP = "out of bounds of the allocated host memory"
+
 # Keyed by the address of the ze_context.
 _contexts: ContextRegistry[ZeroContext] = ContextRegistry()
 
@@ -393,7 +397,12 @@ class ZeroContext(RemoteContext):
 
     def _create(self, element: Any, extents: Any, properties: Mapping[str, str]) -> Any:
         with naming("RemoteContext.create_tensor"):
-            return self.native.create_tensor(element, extents, dict(properties))
+            try:
+                return self.native.create_tensor(element, extents, dict(properties))
+            except RuntimeError as error:
+                if _OVERLAP in str(error):
+                    raise _pages_taken() from error
+                raise
 
     def _shared_handle(self, shared: Any, nbytes: int) -> int:
         handle = _arguments.number_of(shared)
@@ -431,7 +440,7 @@ def _check_writable(memory: HostMemory, use: TensorType) -> None:
         )
 
 
-def _pages_taken(_: Imported) -> PropertyError:
+def _pages_taken(_: object = None) -> PropertyError:
     return PropertyError(
         "MEM_HANDLE",
         "it shares a page with other memory that the NPU holds at the moment, for a tensor, or for "
