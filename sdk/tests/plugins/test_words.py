@@ -107,6 +107,14 @@ def test_what_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatc
         sb.refresh()
 
 
+def test_a_plugin_without_memory_types_is_not_said_to_be_missing(site: Site) -> None:
+    site.plugin("alpha")
+    ready = [one for one in sb.installed_plugins() if one.state == "ready"]
+    for name in ("alpha", *(one.name for one in ready if not one.memory_types)):
+        assert f"plugin {name!r} has no memory type" in str(error_for(name))
+        assert "is not installed" not in str(error_for(name))
+
+
 def test_what_is_not_there_at_all_says_how_to_get_it(site: Site) -> None:
     """An interpreter without the folder where the plugins are installed."""
     code = """

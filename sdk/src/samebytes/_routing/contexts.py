@@ -105,6 +105,8 @@ def _absence(plugin: str) -> str:
     from .._plugins.distributions import install_hint  # deferred until something is missing
 
     found = tables()
+    if plugin in found.plugins:
+        return f"plugin {plugin!r} has no memory type"
     set_aside = {record.name for record in found.set_aside}
     if plugin in set_aside or install_hint(plugin):
         return f"plugin {plugin!r} {found.absence(plugin)}"
