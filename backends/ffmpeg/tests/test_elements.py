@@ -419,6 +419,29 @@ def test_a_file_whose_header_is_refused_is_closed(on_failure: Any, tmp_path: Pat
     assert not [path for path in left if path.name.startswith(made.name)]
 
 
+def test_all_files_are_removed_but_those_that_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path.name == "1.mkv":
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+
+    def breaks() -> Iterator[sb.Frame[Any]]:
+        for _ in range(3):
+            yield sb.context("cpu").allocate_frame("I420", 64, 48)
+        raise OSError("unplugged")
+
+    made = FFmpegSink(tmp_path / "{stream}.mkv", codec="mpeg4", on_failure="remove")
+    with pytest.raises(ElementError, match="unplugged"):
+        el.Pipeline([numbers(), breaks(), numbers()], made).run(threads=0)
+    assert [path.name for path in tmp_path.glob("*.mkv")] == ["1.mkv"]
+
+
 @pytest.mark.parametrize("fails", ["before", "encoder", "pipe"])
 def test_what_a_failed_run_has_not_made_stays(fails: str, tmp_path: Path) -> None:
     """An earlier file that was not emptied yet, and a pipe."""

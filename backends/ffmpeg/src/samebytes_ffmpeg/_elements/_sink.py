@@ -161,8 +161,10 @@ class FFmpegSink(Sink):
                     closing.callback(self._finish, file)
             whole = not self.run_failed
         finally:
-            for file in files.values():
-                file.leave(remove=not whole and self.on_failure == "remove")
+            with ExitStack() as leaving:
+                for file in files.values():
+                    remove = not whole and self.on_failure == "remove"
+                    leaving.callback(file.leave, remove=remove)
 
     def _finish(self, file: OneFile) -> None:
         try:
