@@ -97,9 +97,9 @@ _RULES = (
         _uses_the_core,
     ),
     LineRule(
-        r'"""\s*(How|That|Those|What|When|Where|Whether|Which|Who|Why)\b',
+        r'"""\s*(How|That|Those|What|Whatever|When|Where|Whether|Which|Who|Whose|Why)\b',
         'open it with a noun or a verb: "Return ...", "A ...", "True if ..."',
-        _is_source,
+        _is_python,
     ),
 )
 # Phrases that this project once used and that are not plain English, in names too.

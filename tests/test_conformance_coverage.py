@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever a plugin declares has a suite of the testing kit running on it, somewhere here.
+"""Everything that a plugin declares has a suite of the testing kit running on it, somewhere here.
 
 Found by importing the test files and looking for subclasses of the suites; no test is run.
 """

@@ -13,7 +13,7 @@ NODES = ["dma", "opencl", "level_zero", "openvino:GPU", "openvino:NPU", "opencv_
 
 
 def first_byte_in_a_child(given: samebytes.Tensor) -> int:
-    """What a child finds in the first byte; it writes to it, if it can."""
+    """Return the first byte as a child finds it; the child writes to it, if it can."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hint says works: it is run in a fresh environment, installed from folders or wheels."""
+"""The command of a hint works in a fresh environment, installed from folders or wheels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ except samebytes.errors.SamebytesError as error:
 def run(
     *command: str | Path, path: Path | None = None, statuses: Container[int] = frozenset({0})
 ) -> str:
-    """What a command prints; its error output is in the failure."""
+    """Return what a command prints; its error output is in the failure."""
     before = f"{path}{os.pathsep}" if path else ""
     environment = os.environ | {"PATH": before + os.environ["PATH"]}
     environment.pop("PYTHONPATH", None)
@@ -39,7 +39,7 @@ def run(
 
 
 def test_each_command_of_the_doctor_installs_what_is_there() -> None:
-    """Whatever plugins say here of what is missing, also of what would be only for tests."""
+    """Commands of all plugins for what is missing here, also for what only tests would need."""
     # 1 where something is missing, as a camera mostly is.
     said = run(sys.executable, "-m", "samebytes", "doctor", statuses={0, 1})
     for command in re.findall(r"pip install ([^\n),]*)", said):

@@ -198,7 +198,7 @@ def cancelled(items: list[Any], seconds: float) -> None:
 
 
 SOON = pytest.mark.parametrize("seconds", [0.0, 0.2], ids=["at once", "while it waits"])
-"""When a task is cancelled: what it opens may not have begun to wait."""
+"""Seconds until a task is cancelled: what it opens may not have begun to wait."""
 
 
 @SOON

@@ -86,7 +86,7 @@ def locks(roots: list[Any]) -> tuple[list[str], int]:
 
 
 def _is_of_another_module(thing: Any, tops: set[str]) -> bool:
-    """Whether it is the dict of a module of no distribution of ours, which a function refers to."""
+    """True if it is the dict of a module outside our distributions, which a function refers to."""
     is_module = isinstance(thing, dict) and "__name__" in thing and "__spec__" in thing
     return is_module and thing["__name__"].partition(".")[0] not in tops
 
@@ -124,7 +124,7 @@ def test_the_walk_finds_them() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork() here: run it on Linux or macOS")
 def test_locks_of_all_distributions_are_free_in_a_child() -> None:
-    """Those that exist when the test runs, held by another thread while this one forks."""
+    """Locks that exist when the test runs, held by another thread while this one forks."""
     every = [thing for module in modules() for thing in vars(module).values()
              if isinstance(thing, Lock)]  # fmt: skip
     assert len(every) >= 3, "the modules have locks"

@@ -74,7 +74,7 @@ def decoded(path: str) -> Iterator[av.VideoFrame]:
 
 
 def address_of(frame: sb.Frame) -> int:
-    """Where the picture lies."""
+    """The address of the picture."""
     return frame.planes[0].handle()
 
 

@@ -18,7 +18,7 @@ SHAPE = (64, 64)
 
 
 def names(kind: str) -> list[str]:
-    """Those of ml_dtypes' types that samebytes carries, packs, or has no name for."""
+    """The ml_dtypes types of one kind: those that samebytes carries, packs, or has no name for."""
     found = []
     for name, type_ in vars(ml_dtypes).items():
         if isinstance(type_, type) and issubclass(type_, np.generic):
@@ -43,7 +43,7 @@ def both(name: str) -> tuple[samebytes.Tensor, samebytes.Tensor]:
 
 
 def outcome(tensor: samebytes.Tensor, node: str) -> tuple[Any, ...]:
-    """What a mapping gives: its element type and bytes, or the error."""
+    """The outcome of a mapping: its element type and bytes, or the error."""
     try:
         with tensor.map(node, copy=True) as there:
             back = there.map("cpu", copy=True)

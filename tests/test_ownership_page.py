@@ -33,7 +33,7 @@ def released(tensor: Any) -> weakref.ref[Any]:
 
 @pytest.fixture
 def opencl() -> sb.Context:
-    """Where a mapping to the CPU is a call of the driver."""
+    """A context from which a mapping to the CPU is a call of the driver."""
     pytest.importorskip("samebytes_gpu_opencl", reason="needs samebytes-gpu-opencl")
     try:
         return sb.context("opencl")

@@ -42,7 +42,7 @@ def test_what_is_exported_is_there(module: str) -> None:
 
 
 def shown() -> Iterator[str]:
-    """What the pages of the reference describe, as "samebytes.plugins.Storage"."""
+    """Yield the names that the pages of the reference describe, as "samebytes.plugins.Storage"."""
     for page in sorted((ROOT / "docs" / "reference" / "api").glob("*.md")):
         yield from re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the documents show runs as printed, and what their tables say is so."""
+"""Examples in the documents run as printed, and what their tables say is so."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SHELL = [(block, command) for block in blocks("sh") for command in commands(bloc
 
 
 def name(value: object) -> str:
-    """What a test is called after."""
+    """The name that a test gets for a parameter."""
     return f"{value.page}:{value.line}" if isinstance(value, Block) else "it"
 
 
@@ -83,7 +83,7 @@ def found_devices() -> set[str]:
 
 @pytest.fixture
 def devices(block: Block, found_devices: set[str]) -> None:
-    """Those that the block needs are there, and its page's packages, or it is skipped."""
+    """Skip a test unless the devices that the block needs and its page's packages are there."""
     for package, command in PACKAGES.findall((ROOT / block.page).read_text()):
         try:
             distribution(package)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `python3 dev.py bench demo --repeat N` finds in the reports of the demo, made up here."""
+"""Findings of `python3 dev.py bench demo --repeat N` in reports of the demo, made up here."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def run(code: str, folder: Path, timeout: float = 300) -> str:
 
 
 def box_around(brightness: Any, line: int) -> bool:
-    """Whether lines that bright were drawn on all four sides of the text that stands still."""
+    """True if lines that bright were drawn on all four sides of the text that stands still."""
     left, top, right, bottom = STANDING
     bright = brightness > line
     middle = (top + bottom) // 2
@@ -59,7 +59,7 @@ def need(device: str) -> None:
 
 
 def make_clip(folder: Path, frames: int) -> None:
-    """What the first tutorial begins with; a software device takes seconds for each frame."""
+    """Make the clip of the first tutorial; a software device takes seconds for each frame."""
     run(CLIP.replace("FRAMES = 854, 480, 48", f"FRAMES = 854, 480, {frames}"), folder)
 
 

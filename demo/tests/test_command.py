@@ -22,7 +22,7 @@ from .conftest import Run, Transcode, decode
 
 @pytest.fixture(autouse=True)
 def two_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is measured is tested in test_statistics.py; here it only has to run."""
+    """Limit the rounds to two: test_statistics.py tests what is measured; here it only runs."""
     for module in (_compare, _compare_rgb, _demo, _streams):
         monkeypatch.setattr(module, "ROUNDS", 2)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the demo ends when something ends it: signals, full disks, too little memory."""
+"""The end of the demo when a signal, a full disk or too little memory stops it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from devtools.workspace import ROOT
 
 FILES = {
     "sdk/pyproject.toml": "",
-    "sdk/src/samebytes/__init__.py": '"""What this is."""\n',
+    "sdk/src/samebytes/__init__.py": '"""The package."""\n',
     "sdk/src/samebytes/plugins.py": '__all__ = [\n    "A",\n    "B",\n]\n',
     "sdk/src/samebytes/_core/__init__.py": "",
     "sdk/src/samebytes/_core/owner/storage.py": (

@@ -43,7 +43,7 @@ def test_the_mark_of_what_is_run_together_alone_is_known() -> None:
 
 
 def test_processes_of_tests_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a container's environment says: children that compile again take longer."""
+    """The environment of a container changes nothing: children that compile again take longer."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     given: dict[str, str] = {}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes new-backend` writes is clean code, and works in an environment of its own."""
+"""Packages of `samebytes new-backend` are clean code, and work in environments of their own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def written(name: str, into: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What mypy knows of the core and of numpy, which takes it longer than the package."""
+    """A folder for mypy's cache: the core and numpy take mypy longer than the package does."""
     return tmp_path_factory.mktemp("mypy")
 
 

@@ -68,7 +68,7 @@ class Reader:
             self._install(tomllib.loads(block.text)["project"])
 
     def _install(self, project: dict[str, object]) -> None:
-        """What `pip install --editable` leaves, without its time."""
+        """Write the metadata that `pip install --editable` leaves, without the time it takes."""
         info = self.folder / "src" / "samebytes_shm-0.1.0.dist-info"
         info.mkdir(parents=True)
         (info / "METADATA").write_text(

@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def count(seen: Any, expected: Any) -> str:
-    """How many bytes are as expected."""
+    """The number of bytes that are as expected, as text."""
     return f"{int((seen == expected).sum())} of {expected.size} bytes are the same"
 
 

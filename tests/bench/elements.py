@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pipeline costs beside a plain loop that makes the same calls."""
+"""The cost of a pipeline compared with a plain loop that makes the same calls."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def run_demos(times: int) -> int:
 
 
 def said(report: Report) -> Iterator[tuple[Subject, str]]:
-    """What one run said of CPU time: "less", "MORE" or that no difference was shown."""
+    """Yield the verdicts of one run on CPU time: "less", "MORE" or that no difference was shown."""
     for key, job in _JOBS.items():
         for other, way in report[key]["ways"].items():
             for part, words in _PARTS.items():
@@ -50,7 +50,7 @@ def said(report: Report) -> Iterator[tuple[Subject, str]]:
 
 
 def summary(reports: Sequence[Report]) -> list[str]:
-    """How often each verdict was given."""
+    """Lines that say how often each verdict was given."""
     return [
         f"{job}, {part}, beside {other}: "
         + ", ".join(f"{kind} {count} times" for kind, count in counted.most_common())
@@ -59,7 +59,7 @@ def summary(reports: Sequence[Report]) -> list[str]:
 
 
 def complaints(reports: Sequence[Report]) -> list[str]:
-    """What is wrong with these runs: copies, boxes that differ, verdicts that contradict."""
+    """The errors in these runs: copies, boxes that differ, verdicts that contradict each other."""
     wrong = []
     for number, report in enumerate(reports, 1):
         verified = report["verified"]

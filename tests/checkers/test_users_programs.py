@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mypy and pyright say of users' programs, in `programs`: that, and nothing else.
+"""Reports of mypy and pyright on users' programs, in `programs`: the expected ones and no others.
 
 The settings are the checkers' strict ones, without those of this repository. A line with an error
 ends in a comment: "# mypy CODE, pyright RULE RULE" (without pyright's "report").
@@ -25,7 +25,7 @@ Complaints = set[tuple[str, int, str]]
 
 
 def expected(checker: str) -> Complaints:
-    """What the comments of the programs announce."""
+    """The complaints that the comments of the programs announce."""
     found: Complaints = set()
     for program in PROGRAMS.glob("*.py"):
         for number, line in enumerate(program.read_text().splitlines(), 1):
@@ -39,7 +39,7 @@ def expected(checker: str) -> Complaints:
 
 
 def run(*command: str, cwd: Path) -> str:
-    """What a checker prints. It ends with 1 where it complains, and with more where it fails."""
+    """Return the output of a checker, which exits with 1 if it complains, with more if it fails."""
     done = subprocess.run(
         [sys.executable, "-m", *command],
         cwd=cwd, capture_output=True, text=True, timeout=TIME_LIMIT_S, check=False,

@@ -101,7 +101,7 @@ def _write_terminals(target: Path, folder: Path) -> None:
 
 
 def _run(sample: str, *arguments: Any) -> str:
-    """What a sample prints."""
+    """Run a sample and return what it prints."""
     command = [sys.executable, _ROOT / "samples" / f"{sample}.py", *arguments]
     return subprocess.run(
         list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True

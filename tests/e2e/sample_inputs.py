@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What samples/toy_inputs.py makes, for the tests of the samples."""
+"""The inputs that samples/toy_inputs.py makes, for the tests of the samples."""
 
 from __future__ import annotations
 

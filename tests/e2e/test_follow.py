@@ -53,7 +53,7 @@ def sample() -> dict[str, Any]:
 
 
 def classifier(path: Path) -> None:
-    """Whether a picture is dark or bright."""
+    """Write a model that says whether a picture is dark or bright."""
     image = ops.parameter([1, 3, 32, 32], np.float32, name="image")
     mean = ops.reduce_mean(image, np.array([1, 2, 3]))
     half = ops.subtract(ops.unsqueeze(mean, np.array(1)), ops.constant(np.float32(128)))

@@ -163,7 +163,7 @@ def test_an_element_of_gstreamer(name: str, model: Path) -> None:
 
 
 def reader_said(printed: str) -> list[str]:
-    """What the process that infers printed, between the boxes and what it copied."""
+    """Check the boxes and copies that the inferring process printed, and return all lines."""
     lines = printed.splitlines()
     assert lines[:FRAMES] == expected()
     assert "0 bytes copied by the reader" in lines

@@ -42,7 +42,7 @@ _MOST_GROWTH = 2 << 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one call that failed.
+    """The outcome of one call that failed.
 
     Attributes:
         function, place: which call: the number of calls of that function before it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operation took from the drivers, and what of it was given back."""
+"""The balance of what an operation took from the drivers and what it gave back."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ PAIRS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "image": (("vaDeriveImage", "vaCreateImage"), ("vaDestroyImage",)),
     "image mapping": (("vaMapBuffer",), ("vaUnmapBuffer",)),
 }  # fmt: skip
-"""What drivers are asked for: by which calls, and by which it is given back."""
+"""The calls by which drivers are asked for something, and those by which it is given back."""
 
 
 def owed() -> dict[str, int]:
-    """What drivers gave since calls are counted, less what was given back; and descriptors."""
+    """Return what drivers gave since counting began, less what was given back; and descriptors."""
     sweep_loans()
     calls = counted_calls()
     left = {"descriptors": len([*Path("/proc/self/fd").iterdir()])}

@@ -73,7 +73,7 @@ def _end(child: subprocess.CompletedProcess[str]) -> str:
 
 
 def library_of(function: str) -> str:
-    """What a function is part of, for the table."""
+    """The library or group that a function is part of, for the table."""
     if function in _SYSTEM:
         return _SYSTEM[function]
     if function in _SOCKETS:

@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["OFTEN", "SITES", "codes_of_sites", "function_at", "names_of_sites", "sites_table"]
 
 OFTEN = 100
-"""How many strikes of each site an hour must have."""
+"""The number of strikes of each site that an hour must have."""
 
 _OWNER = "samebytes._core.owner"
 _RING = "samebytes_ipc._ring"

@@ -28,7 +28,7 @@ _AGAIN_SECONDS = 5e-5  # the shortest sites take less than a microsecond
 
 
 class Struck(KeyboardInterrupt):
-    """What the handler raises."""
+    """The exception that the handler raises."""
 
 
 class Striker:

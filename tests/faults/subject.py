@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every subject of strikes has, and the thread beside it."""
+"""The base class of the subjects of strikes, and the thread beside them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is struck at random moments, and what must hold after each strike."""
+"""The subjects that are struck at random moments, and what must hold after each strike."""
 
 from __future__ import annotations
 

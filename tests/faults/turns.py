@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which subject is struck next: in turn, and between turns one that reaches sites struck seldom."""
+"""The order of subjects: in turn, and between turns one that reaches sites struck seldom."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Turns:
     def add(
         self, name: str, strikes: Mapping[str, int], seen: Iterable[str], seconds: float
     ) -> None:
-        """What came of a subject's turn.
+        """Record the outcome of a subject's turn.
 
         Args:
             name: of the subject.

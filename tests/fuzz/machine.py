@@ -50,7 +50,7 @@ class WrongBytesError(AssertionError):
 
 
 class Machine:
-    """What is held, and the steps that can be taken.
+    """The objects that are held, and the steps that can be taken.
 
     Args:
         seed: of all choices; the same one does the same again.
@@ -228,7 +228,7 @@ class Machine:
         self.held.append(Held(seen, arrays=arrays, planes=tuple(range(len(arrays)))))
 
     def settle(self) -> None:
-        """What changes no byte, and ends nothing."""
+        """Take a step that changes no byte and ends nothing."""
         source, how = self.choose(), self.rng.choice(("flush", "wait", "repr", "collect"))
         if how == "flush" and (source.view.since is not None or source.view.memory.unknown):
             return  # it would publish what was mapped before
@@ -275,7 +275,7 @@ class Machine:
                 raise WrongBytesError("a closed object shows its native object")
 
     def is_kept_by_a_parent(self, source: Held) -> bool:
-        """Whether a mapping that was dropped may hold the memory: a copy's parent is one."""
+        """True if a mapping that was dropped, such as a copy's parent, may hold the memory."""
         items = [held.item for held in self.held if held is not source and held.item is not None]
         parents = [item.parent for item in items if not item.closed]
         return any(p is not None and p is not source.item and not p.closed for p in parents)
@@ -287,7 +287,7 @@ class Machine:
         self.held.remove(source)
 
     def close_a_context(self) -> None:
-        """That of something held, or any: what is in it stays usable, and the next one is another.
+        """Close a held object's context, or any: its objects stay usable; the next one is another.
 
         The checks after this step, and all further ones, read and map the objects that it has.
         """
@@ -333,7 +333,7 @@ class Machine:
         return found
 
     def overwrite(self, item: Tensor | Frame) -> tuple[bytes, ...] | None:
-        """What was written; what is in it where it can be read alone; None if it cannot."""
+        """Return what was written, the contents where it is read-only, or None if neither works."""
         self.made += 1
         # "w" where the memory cannot be read, and now and then elsewhere.
         for access in self.rng.sample(("w", "rw"), 2):
@@ -362,7 +362,7 @@ class Machine:
         memory.struck = memory.struck or bool(striker.struck)
 
     def attempt(self, call: Callable[[], Any]) -> Any:
-        """What the call gives, or None where the library refuses by name."""
+        """Return what the call gives, or None if the library refuses it with a named error."""
         try:
             return call()
         except ClosedError as error:
@@ -371,7 +371,7 @@ class Machine:
             return None
 
     def goes_apart(self, item: Tensor | Frame, target: str, access: Access) -> bool:
-        """Whether a mapping is a driver's, which publishes when it is flushed or ends."""
+        """True if a mapping is a driver's, which publishes when it is flushed or ends."""
         if item.context.node == target:
             return False
         try:
@@ -385,13 +385,13 @@ class Machine:
         return any(hop.spec.transfer is Transfer.MAP for hop in hops)
 
     def may_map(self, view: View, access: Access) -> bool:
-        """Whether drivers define what a further mapping sees, and publishes."""
+        """True if drivers define what a further mapping sees and publishes."""
         if self.writers_apart(view) or view.memory.unknown:
             return False
         return access == "r" or not self.apart(view.memory)
 
     def may_write(self, view: View) -> bool:
-        """Whether no driver would write back older bytes afterwards."""
+        """True if no driver would write back older bytes afterwards."""
         others = [v for v in self.apart(view.memory) if v is not view]
         return not any(v.writable for v in others) and (view.since is None or view.writable)
 

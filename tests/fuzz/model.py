@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the fuzzer knows: pieces of memory, their contents over time, and who sees which of them.
+"""The fuzzer's model: pieces of memory, their contents over time, and who sees which of them.
 
 A piece of memory has versions: each write of the fuzzer makes the next one. Whoever sees the memory
 itself reads the latest. Whoever sees it through a driver's mapping reads the version from when that
@@ -51,7 +51,7 @@ def arrays_of(view: Item) -> tuple[np.ndarray[Any, Any], ...]:
 
 
 def contents(item: Item) -> Bytes:
-    """What is read through an object, plane by plane, mapped or copied for that and given back."""
+    """Return the bytes of each plane, read through a mapping or a copy that is then given back."""
     try:
         view = item.map("cpu", "r")
     except CopyRequiredError:

@@ -49,7 +49,7 @@ class Finding:
 
     @property
     def is_slow(self) -> bool:
-        """Whether the seed did not end in its time, as on a machine under load, and no more."""
+        """True if the seed only ran out of time, as it may on a machine under load."""
         return _OUT_OF_TIME in self.what
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ def new_seed() -> int:
 
 
 def _child(kind: str, first: int, count: int, strikes: Counter[str]) -> tuple[int, Finding | None]:
-    """How many seeds were done, and the one that ended wrong, which is the last of them."""
+    """Return the number of seeds done, and the one that ended wrong, if any, which is the last."""
     command = [sys.executable, "-X", "faulthandler", "-m", "tests.fuzz"]
     command += ["--kind", kind, "--seed", str(first), "--count", str(count), "--in-this-process"]
     with tempfile.TemporaryFile("w+", errors="replace") as output:
@@ -169,7 +169,7 @@ def _left() -> dict[str, int]:
 
 
 def grew(counts: Sequence[dict[str, int]], struck: int = 0) -> bool:
-    """Whether the last round left more of something than each one before.
+    """True if the last round left more of something than each one before.
 
     Args:
         counts: what was left, round by round.

@@ -60,7 +60,7 @@ def write_image(part: Tensor, values: Array) -> None:
 
 
 def place(part: Tensor) -> Place:
-    """Where an object of pyopencl's, or USM, begins."""
+    """The place where an object of pyopencl's, or USM, begins."""
     native: Any = part.native
     if isinstance(native, USMAllocation):
         return {"address": native.pointer}
@@ -70,7 +70,7 @@ def place(part: Tensor) -> Place:
 
 
 def place_of_mem(part: Tensor, handle: int) -> Place:
-    """Where a cl_mem begins: it may be a part of another one, and the driver reports an address."""
+    """The place where a cl_mem begins: it may be part of another; the driver reports an address."""
     native: Any = cl.Buffer.from_int_ptr(handle, retain=True)
     if native.type != cl.mem_object_type.BUFFER:
         return {"cl_mem": (handle, 0)}

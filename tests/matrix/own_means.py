@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How each framework reads and writes its own objects, without samebytes.
+"""The means by which each framework reads and writes its own objects, without samebytes.
 
 `MEANS[node]` is for the tensors of a node. Of a tensor only `native` is used, and where natives do
 not know it (a cl_mem), the layout and the cl_context that samebytes says.
@@ -32,7 +32,7 @@ _UMat: Any = cv2.UMat  # its stubs refuse arrays
 
 
 class Means:
-    """What one framework does with its natives. Host memory: by an array in place."""
+    """The means of one framework to access its natives. Host memory: by an array in place."""
 
     def array(self, part: Tensor) -> Array:
         """The elements in place."""
@@ -48,7 +48,7 @@ class Means:
         array[...] = values.reshape(array.shape)
 
     def place(self, part: Tensor) -> Place:
-        """Where the first element lies."""
+        """The place of the first element."""
         return {"address": _address(self.array(part))}
 
 
@@ -68,7 +68,7 @@ class VideoPlanes(Means):
 
 
 class HostTensors(Means):
-    """Those of openvino.Tensor."""
+    """The means of openvino.Tensor."""
 
     def array(self, part: Tensor) -> Array:
         data: Array = part.native.data
@@ -108,7 +108,7 @@ class OpenCLMemory(Means):
 
 
 class UMats(Means):
-    """Those of cv2.UMat."""
+    """The means of cv2.UMat."""
 
     def read(self, part: Tensor) -> Array:
         found: Array = part.native.get()
@@ -159,7 +159,7 @@ class DRMFrames(Means):
 
 
 class GstMemories(Means):
-    """Those of Gst.Memory, mapped by GStreamer."""
+    """The means of Gst.Memory, which GStreamer maps."""
 
     def array(self, part: Tensor) -> Array:
         return gstreamer_means.array_of(part)
@@ -223,7 +223,7 @@ class CudaMemory(Means):
 
 
 class RemoteTensors(Means):
-    """Those of openvino.RemoteTensor, and openvino.Tensors in memory of the NPU plugin's."""
+    """The means of openvino.RemoteTensor, and of openvino.Tensors in the NPU plugin's memory."""
 
     def read(self, part: Tensor) -> Array:
         native: Any = part.native

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where bytes are, as far as it is known: what two tensors over the same bytes have in common.
+"""Places of bytes, as far as they are known: what two tensors over the same bytes have in common.
 
 A place is {kind: where}. The kinds:
 
@@ -38,7 +38,7 @@ def file_at(address: int) -> tuple[int, int, int] | None:
 
 
 def same_place(one: Place, other: Place) -> bool | None:
-    """Whether these are the same bytes; None if the two are not comparable.
+    """True if these are the same bytes; None if the two are not comparable.
 
     Two handles of cl_mem may be over the same memory, so that only equal ones say something.
     """
@@ -53,7 +53,7 @@ def same_place(one: Place, other: Place) -> bool | None:
 
 
 def _reported(place: Place, kind: str) -> object:
-    """What a place says of a kind. An address also identifies the file that is mapped there."""
+    """The entry of a place for a kind. An address also identifies the file that is mapped there."""
     address = place.get("address")
     if kind == "file" and kind not in place and isinstance(address, int):
         return file_at(address)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What shows that two objects are over the same bytes."""
+"""Proof that two objects are over the same bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What devices cannot share, and why. All else in the matrix must be the same bytes."""
+"""Memory that devices cannot share, and why. All else in the matrix must be the same bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Refusal(NamedTuple):
     by_chance: bool = False
 
     def fits(self, source: str, target: str, layout: str, access: str) -> bool:
-        """Whether a cell is in that part."""
+        """True if a cell is in that part."""
         return (
             access in self.accesses
             and fnmatchcase(source, self.source)

@@ -41,7 +41,7 @@ def one_round() -> None:
 
 
 def left(trace: str, contexts: list[Any]) -> dict[str, int]:
-    """What is alive, when routing has dropped what it keeps for a while."""
+    """Counts of what is alive after routing has dropped what it keeps for a while."""
     samebytes.refresh()
     gc.collect()
     calls = [record.call for record in npu_trace(trace)]

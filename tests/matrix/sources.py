@@ -28,7 +28,7 @@ Item = Tensor | Frame
 
 
 class Layout(NamedTuple):
-    """What is mapped.
+    """The layout of what is mapped.
 
     Attributes:
         what: a tensor's layout, or an image's.

@@ -145,7 +145,7 @@ def test_edge_that_software_devices_refuse(
 
 
 def _items(edge: MapperSpec) -> Iterator[Item]:
-    """What the edge might take, of its level. A plane of a frame is a tensor."""
+    """Yield the items of the edge's level that it might take. A plane of a frame is a tensor."""
     layouts = IMAGES if edge.level == "frame" else TENSORS
     for label, row in SOURCES.items():
         # A row of another framework's memory proves what that makes, not the edge of this one.

@@ -26,7 +26,7 @@ ACCESSES: tuple[Access, ...] = ("r", "w", "rw")
 
 
 class Layout(NamedTuple):
-    """What is mapped.
+    """The layout of what is mapped.
 
     Attributes:
         make: makes the arrays: one for a tensor, one for each plane of a frame.

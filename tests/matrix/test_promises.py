@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a route between names promises is what happens to the real objects of the matrix."""
+"""The promises of routes between names hold for the real objects of the matrix."""
 
 from __future__ import annotations
 

@@ -76,6 +76,6 @@ def array_of(part: Tensor) -> np.ndarray[Any, Any]:
 
 
 def place_of(part: Tensor) -> Place:
-    """Which bytes of which file a plane begins with."""
+    """The place where a plane begins: the file, and the offset in it."""
     with _exported(part) as (found, offset, _):
         return {"file": file_of(found.fd, offset)}

@@ -55,7 +55,7 @@ def through_filter(*filters: tuple[str, str]) -> Any:
 
 
 def seen_by_ffmpeg(native: Any) -> str:
-    """How a filter of FFmpeg takes the fields of a frame: "fieldorder" acts on interlaced ones."""
+    """Return how a filter of FFmpeg takes the fields: "fieldorder" acts on interlaced ones."""
     rows = np.arange(native.height, dtype=np.uint8)[:, None] + np.zeros((1, 64), np.uint8)
     with sb.frame(native).map("cpu", "w") as view:
         view.native[0][...] = rows

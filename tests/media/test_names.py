@@ -116,7 +116,7 @@ def test_each_name_onto_caps(key: str, name: str) -> None:
 
 
 def test_each_number_of_gstreamer() -> None:
-    """Those without a code point (adobergb, gamma18) have no entries, and stay on the way back."""
+    """Numbers with no code point (adobergb, gamma18) have no entries, and stay on the way back."""
     kinds = {
         "color_primaries": (GstVideo.VideoColorPrimaries, GstVideo.video_color_primaries_to_iso, 3),
         "color_transfer": (

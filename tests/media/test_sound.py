@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which loudspeaker each channel is for, from FFmpeg to GStreamer and back."""
+"""The loudspeaker that each channel is for, from FFmpeg to GStreamer and back."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def predictor(name: str, made: Path) -> Any:
 
 
 def predicted(name: str, made: Path, pixels: Array) -> tuple[Any, float]:
-    """What Ultralytics finds, and the confidence at which it finds some 60 things."""
+    """The objects that Ultralytics finds, and the confidence at which it finds some 60 of them."""
     model, size = predictor(name, made), [*reversed(size_of(name))]
     confidence = 1e-4
     for _ in range(2):
@@ -110,7 +110,7 @@ def predicted(name: str, made: Path, pixels: Array) -> tuple[Any, float]:
 
 
 def compared(name: str, devices: Sequence[str]) -> Iterator[str]:
-    """How far apart both are: "yolov8n on CPU: 60 objects, 0.001 pixels, 0.00001: the same"."""
+    """Yield the differences: "yolov8n on CPU: 60 objects, 0.001 pixels, 0.00001: the same"."""
     size = SIZE if name.endswith("-cls") else UNPADDED if name.endswith("-seg") else PICTURE
     pixels = picture(np.random.default_rng(0), *size)
     with tempfile.TemporaryDirectory() as folder:
@@ -220,7 +220,7 @@ def turned(x: float, y: float, width: float, height: float, angle: float) -> Arr
 
 
 def distances(boxes: Array, box: Array) -> Array:
-    """How far each is from a box, whichever of its corners comes first."""
+    """The distance of each from a box, whichever of that box's corners comes first."""
     starts = [np.roll(box, 2 * n) for n in range(4 if len(box) == 8 else 1)]
     found: Array = np.min([np.abs(boxes - start).max(1) for start in starts], 0)
     return found
@@ -236,7 +236,7 @@ def points_of(region: sb.Region, size: tuple[int, int]) -> Array:
 
 
 def overlap_of(region: sb.Region, theirs: Array) -> tuple[int, int]:
-    """How many pixels are in both masks, and in any of them: inside of the box, not on its edge."""
+    """The number of pixels in both masks, and in either: inside the box, not on its edge."""
     result = find(region, InferenceResult)
     if result is None or min(region.width, region.height) < 3:
         return 0, 0

@@ -25,7 +25,7 @@ _DEVICES = ("--gpu", "--npu", "--vaapi")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case.
+    """The outcome of a case.
 
     Attributes:
         case: the case.
@@ -43,7 +43,7 @@ class Outcome:
 
 
 def outcomes(cases: Iterable[Case]) -> Iterator[Outcome]:
-    """What becomes of each case, in their order.
+    """Yield the outcome of each case, in their order.
 
     Args:
         cases: the cases.
@@ -79,7 +79,7 @@ def _worker() -> subprocess.Popen[bytes]:
 
 
 def _asked(worker: subprocess.Popen[bytes], case: Case) -> str | None:
-    """What went wrong; None if the worker hangs or has ended."""
+    """Return what went wrong; None if the worker hangs or has ended."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     with suppress(BrokenPipeError):

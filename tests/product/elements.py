@@ -15,7 +15,7 @@ __all__ = ["Collect", "addresses", "boxes_of", "read", "write"]
 
 
 def addresses(frame: sb.Frame) -> list[int]:
-    """Where the planes of a frame lie that is mapped to the CPU."""
+    """The addresses of the planes of a frame that is mapped to the CPU."""
     return [plane.native.ctypes.data for plane in frame.planes]
 
 

@@ -25,7 +25,7 @@ __all__ = ["ENDS", "Written"]
 
 @dataclass
 class Written:
-    """What an end is, and what was found there when the pipeline had ended.
+    """An end, and what was found there when the pipeline had ended.
 
     Attributes:
         element: to put into the pipeline, if there is one.

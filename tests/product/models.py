@@ -80,7 +80,7 @@ def element_for(name: str, width: int, height: int, *, copy: bool) -> el.Element
 
 
 def boxes_by_hand(pictures: list[Planes], *, full_range: bool) -> list[Box]:
-    """What the model finds in each picture: converted, resized and inferred by hand.
+    """The box that the model finds in each picture: converted, resized and inferred by hand.
 
     Args:
         pictures: the planes of I420 or NV12.

@@ -36,7 +36,7 @@ class Room:
         self._numbers = itertools.count()
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` returned when it was called first for that name; entered if it is a manager.
+        """Return what the first `make` for that name returned, entered if it is a context manager.
 
         Args:
             name: of the thing.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cases need a copy, and why; what is refused without one, and what fails today."""
+"""The cases that need a copy, and why; what is refused without one, and what fails today."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["KNOWN", "Known", "copies_needed", "known"]
 
 
 def copies_needed(case: Case) -> dict[str, str]:
-    """Who must be allowed to copy, and why: "pipeline", "model", "ring".
+    """The parts that must be allowed to copy, and why: "pipeline", "model", "ring".
 
     Args:
         case: the case.
@@ -49,7 +49,7 @@ class Known:
     sometimes: bool = False
 
     def has(self, case: Case) -> bool:
-        """Whether the case is one of them."""
+        """True if the case is one of them."""
         if self.needs and self.needs not in copies_needed(case):
             return False
         return all(case.values[axis] in values for axis, values in self.values.items())

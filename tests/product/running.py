@@ -34,7 +34,7 @@ __all__ = ["Plain", "Seen", "check", "plain", "run"]
 
 @dataclass
 class Plain:
-    """What the plain loop has of the frames of a source, which can begin with any if it is live.
+    """The frames of a source as the plain loop has them; a live source can begin with any of them.
 
     Attributes:
         pictures: the planes, without boxes.
@@ -103,7 +103,7 @@ def check(case: Case, room: Room) -> None:
 
 @dataclass
 class Seen:
-    """What somebody has seen of the frames.
+    """A record of the frames that somebody has seen.
 
     Attributes:
         who: for errors.
@@ -209,7 +209,7 @@ def _after_model(case: Case, end: el.Element | None) -> tuple[list[Any], Collect
 
 
 def _pass_on(frame: sb.Frame) -> sb.Frame:
-    """What stands behind a branch, so that this is not the last item."""
+    """Pass a frame on: an item behind a branch, so that the branch is not the last item."""
     return frame
 
 
@@ -247,7 +247,7 @@ def _planes_of(frame: sb.Frame) -> Planes:
 
 
 def _order_of(program: Seen, wanted: list[Planes]) -> list[int]:
-    """Which of the frames came, by their bytes."""
+    """The numbers of the frames that came, found by their bytes."""
     order = []
     for number, planes in enumerate(program.pictures or ()):
         found = [one for one, other in enumerate(wanted) if _equal(planes, other)]
@@ -299,7 +299,7 @@ def _compare_more(case: Case, program: Seen, order: list[int], want: Plain) -> N
 
 
 def _equal(planes: Planes, others: Planes) -> bool:
-    """Whether the numbers are equal; a sink may have written NV12 as I420."""
+    """True if the numbers are equal; a sink may have written NV12 as I420."""
     if len(planes) == len(others):
         return all(map(np.array_equal, planes, others))
     y, uv = others

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sources connect to, all of it on this machine: a camera, a server of RTSP, a cluster."""
+"""Services that sources connect to, all on this machine: a camera, an RTSP server, a cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["PICTURES", "QUICK", "RTSP", "cluster", "connection", "rtsp"]
 QUICK = {"probesize": "65536", "analyzeduration": "100000"}
 RTSP = {"rtsp_transport": "tcp", "analyzeduration": "200000"}
 PICTURES = 8
-"""How many different ones the camera shows."""
+"""The number of different pictures that the camera shows."""
 
 _SERVER = """
 import itertools, sys, threading, time

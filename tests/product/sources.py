@@ -244,7 +244,7 @@ def _surfaces(_: Room) -> Iterator[list[sb.Frame]]:
 
 @contextmanager
 def _uploaded(_: Room) -> Iterator[list[sb.Frame]]:
-    """What FFmpeg uploads to surfaces of its own."""
+    """Frames that FFmpeg uploads to surfaces of its own."""
     device: Any = sb.context("ffmpeg:VAAPI")
     frames = []
     for number, (y, uv) in enumerate(_pictures("NV12")):
@@ -258,7 +258,7 @@ def _uploaded(_: Room) -> Iterator[list[sb.Frame]]:
 
 @contextmanager
 def _ray(room: Room) -> Iterator[Any]:
-    """What comes out of actors of a cluster."""
+    """The output of actors of a cluster."""
     room.once("cluster", serving.cluster)
     import samebytes_ray as sbr
 

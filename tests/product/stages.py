@@ -58,7 +58,7 @@ def stage_for(name: str) -> list[el.Element]:
 
 
 def lights_of(frame: sb.Frame) -> list[float]:
-    """How light the second stage has found each region of a frame.
+    """The lightness of each region of a frame, as the second stage has found it.
 
     Args:
         frame: the frame.

@@ -45,7 +45,7 @@ MADE_BY = {
 
 
 def said_in_file(file: str, folder: Path, *left_out: str) -> dict[str, Any]:
-    """What a reader gets of frames that say everything but that."""
+    """Return what a reader gets of frames that say everything except the entries left out."""
     codec, ending = MADE_BY[file]
     path = folder / f"made.{ending}"
     if codec not in av.codecs_available:
@@ -62,7 +62,7 @@ def said_in_file(file: str, folder: Path, *left_out: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What a file says; each is written once."""
+    """Return a function that reads what a file says; each file is written once."""
 
     @cache
     def said(file: str) -> dict[str, Any]:

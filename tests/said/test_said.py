@@ -47,7 +47,7 @@ MODEL = "`image_model`, the picture"
 
 @pytest.fixture(scope="module")
 def end_of(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Which end a way has for frames that a function makes; each way is gone once."""
+    """Return a function that tries a way with frames of a maker, once each, and returns the End."""
 
     @cache
     def end(way: str, make: Any) -> End:
@@ -94,7 +94,7 @@ def test_the_part_that_is_shown(way: str, end_of: Any) -> None:
 
 @pytest.mark.parametrize("row", ENTRIES)
 def test_what_a_model_sees_depends_on(row: str) -> None:
-    """What is applied, and on nothing else."""
+    """Entries that are applied change the picture that a model sees; no others do."""
     pictures = []
     for keys in ((), (row,)):
         frame = saying()[0]

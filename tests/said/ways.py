@@ -34,7 +34,7 @@ TURNED = (0.0, 1.0, 0.0, -1.0, 0.0, 1.0)
 
 
 class End(NamedTuple):
-    """What comes out.
+    """The result at the end of a way.
 
     Attributes:
         said: row of the table: value.

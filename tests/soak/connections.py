@@ -60,7 +60,7 @@ class Camera:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The URL at which the camera is reached."""
         return f"tcp://127.0.0.1:{self._server.getsockname()[1]}"
 
     def _serve(self) -> None:

@@ -31,7 +31,7 @@ _SIZES = {"small": (64, 48), "large": (640, 360)}
 
 @dataclass
 class LiveReport:
-    """What came of it.
+    """The outcome of a soak of a live ring.
 
     Attributes:
         sent: frames, in `seconds`.
@@ -105,7 +105,7 @@ def soak(seconds: float, size: tuple[int, int], readers: int = 2) -> LiveReport:
 
 
 def _said(process: subprocess.Popen[bytes]) -> list[dict[str, Any]]:
-    """What a reader said of the frames that it had."""
+    """Return the lines of a reader about the frames that it had."""
     text, _ = process.communicate(timeout=_JOIN_SECONDS)
     lines = [json.loads(line) for line in text.splitlines()]
     return [line for line in lines if line.get("received")]

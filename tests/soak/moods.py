@@ -133,7 +133,7 @@ class MoodyCamera:
 
     @property
     def port(self) -> int:
-        """Where it is."""
+        """The port on which the camera is reached."""
         port: int = self._server.getsockname()[1]
         return port
 

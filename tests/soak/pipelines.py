@@ -42,7 +42,7 @@ _WARM = 0.3
 
 
 class _Stumbles(Exception):  # noqa: N818 - what an element of a user may raise
-    """What a source and an element raise on purpose."""
+    """An exception that a source and an element raise on purpose."""
 
 
 class _Camera(el.Source):
@@ -143,7 +143,7 @@ class _Rests(el.Sink):
 
 @dataclass
 class Report:
-    """What a soak saw.
+    """A record of what a soak saw.
 
     Attributes:
         runs, frames: how many pipelines ran, and how many frames came through them.
@@ -298,7 +298,7 @@ def _run(
 
 
 def _out_of_order(frame: Any, latest: dict[int, Fraction]) -> str:
-    """What is wrong with the time of a frame: those of a stream increase, and none comes twice."""
+    """The error in a frame's time, if any: times of a stream increase, and none comes twice."""
     identity = find(frame, SourceIdentifier)
     assert identity is not None
     assert identity.stream_id is not None

@@ -25,7 +25,7 @@ NUMBER_BITS = 40
 
 
 class _Stop:
-    """What SIGTERM asks for. No exception: one that strikes in a finalizer is lost."""
+    """The request of SIGTERM to end. No exception: one that strikes in a finalizer is lost."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -36,7 +36,7 @@ class _Stop:
 
 
 class _Seen:
-    """What came of one writer."""
+    """A record of what one writer sent."""
 
     def __init__(self) -> None:
         self.writer = -1

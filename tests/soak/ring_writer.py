@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the soak of rings sends, and a writer of it that is killed.
+"""The frames that the soak of rings sends, and a writer of them that is killed.
 
 That one runs for itself: `python3 -m tests.soak.ring_writer ADDRESS NUMBER`. It sends until a
 signal ends it.
@@ -25,7 +25,7 @@ _PICTURES = 16
 
 
 def is_live(number: int) -> bool:
-    """Whether the writer of this number leaves frames out for readers that are slow."""
+    """True if the writer of this number leaves frames out for readers that are slow."""
     return number % 2 == 1
 
 

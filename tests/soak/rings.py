@@ -51,7 +51,7 @@ _ENOUGH = 100
 
 @dataclass
 class RingReport:
-    """What a soak saw.
+    """A record of what a soak of rings saw.
 
     Attributes:
         seconds: how long it ran.
@@ -144,11 +144,11 @@ class _Readers:
         return process
 
     def reading(self, writer: int) -> list[subprocess.Popen[bytes]]:
-        """Those that have had a frame of a writer."""
+        """The readers that have had a frame of a writer."""
         return [p for p in self._running if self._joined.get(p) == writer]
 
     def anybody_reads(self, writer: int) -> bool:
-        """Whether any reader has had a frame of a writer, the one that is spared included."""
+        """True if any reader, the spared one included, has had a frame of a writer."""
         return writer in self._joined.values()
 
     def step(self, writer: int) -> None:
@@ -257,7 +257,7 @@ class _Writer:
 
     @property
     def sent(self) -> int:
-        """How many frames it has sent."""
+        """The number of frames that it has sent."""
         return self._sender.sent
 
     def _collect(self) -> None:

@@ -41,7 +41,7 @@ class Interleaved:
         return self._connection.dup()
 
     def recv(self, count: int) -> bytes:
-        """What the other side says."""
+        """Receive what the other side says."""
         return self._connection.recv(count)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which allocators a machine has, and what the probe says of them."""
+"""The allocators of a machine, and the probe's answers about them."""
 
 from __future__ import annotations
 

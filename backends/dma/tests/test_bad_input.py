@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be a tensor is refused at the call that asked for it, and nothing is taken."""
+"""Objects that cannot be tensors are refused at the call that asked for one; nothing is taken."""
 
 from __future__ import annotations
 

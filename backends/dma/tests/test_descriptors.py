@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a descriptor is, and who closes it."""
+"""Descriptors: their kinds, and who closes them."""
 
 from __future__ import annotations
 

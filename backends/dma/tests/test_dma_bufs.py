@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What only a kernel with udmabuf or heaps can show.
+"""Tests of properties that only a kernel with udmabuf or heaps can show.
 
 These run in an emulated machine, some thirty times slower: each is a few calls.
 """
@@ -85,7 +85,7 @@ def test_stand_ins_have_no_names_to_give(memfd: MakeMemfd) -> None:
 
 @pytest.mark.dmabuf
 def test_frames_are_mapped_both_ways(allocator: str) -> None:
-    """What the CPU writes is what another mapping of the descriptor reads, and back."""
+    """Bytes that the CPU writes are read by another mapping of the descriptor, and vice versa."""
     with samebytes.context(f"dma:{allocator}").allocate_frame("NV12", 64, 32) as frame:
         with mmap.mmap(frame.planes[0].handle(), 4096) as other:
             with frame.map("cpu", "w") as view:

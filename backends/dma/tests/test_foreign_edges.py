@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mappers of other plugins do with this memory, knowing the handle keys and `target` alone."""
+"""Mappers of other plugins to this memory, which know only the handle keys and `target`."""
 
 from __future__ import annotations
 

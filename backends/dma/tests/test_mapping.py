@@ -21,7 +21,7 @@ MakeMemfd = Callable[..., int]
 
 
 def _mappings(fd: int) -> int:
-    """How often this process has mapped the file behind a descriptor."""
+    """Return how many times this process has mapped the file behind a descriptor."""
     inode = str(os.fstat(fd).st_ino)
     lines = Path("/proc/self/maps").read_text().splitlines()
     return sum(line.split()[4] == inode for line in lines)

@@ -403,7 +403,7 @@ class TestLifetimes:
 
 @pytest.fixture(params=["udmabuf", "heap"])
 def allocator(request: pytest.FixtureRequest) -> str:
-    """What makes DMA-BUFs here, or the test is skipped."""
+    """The name of an allocator of DMA-BUFs; the test is skipped if this kernel lacks it."""
     nodes = {"udmabuf": Path("/dev/udmabuf"), "heap": Path("/dev/dma_heap/system")}
     if not nodes[request.param].exists():
         pytest.skip("this kernel makes no DMA-BUFs: python3 dev.py lab")

@@ -28,7 +28,7 @@ class _InFolder(ElementSuite):
 
     @pytest.fixture(autouse=True)
     def in_folder(self, tmp_path: Path) -> None:
-        """Where the files of a test are."""
+        """Set the folder for the files of a test."""
         self.folder = tmp_path
 
 

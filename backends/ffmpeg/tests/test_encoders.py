@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What encoders take: a source gives it if it can, and what they refuse is said by name."""
+"""Input of encoders: a source gives what they take, if it can; what they refuse is named."""
 
 from __future__ import annotations
 

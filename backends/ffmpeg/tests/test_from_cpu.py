@@ -55,7 +55,7 @@ def _as_rgb(native: av.VideoFrame) -> Array | None:
 
 
 class Memory:
-    """How the planes lie in memory. Subclasses differ in that alone."""
+    """The layout of the planes in memory. Subclasses differ only in that."""
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """An array of that shape, zeroed."""

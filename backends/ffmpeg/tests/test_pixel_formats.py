@@ -29,7 +29,7 @@ def _number(name: str) -> int:
 
 
 def _reason(name: str) -> str | None:
-    """Why a format has no planes, from what PyAV says of it."""
+    """Return the reason why a format has no planes, from what PyAV says of it, or None."""
     described = VideoFormat(name)
     if not described.components or described.bits_per_pixel == 0:
         return "device"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plugin declares, that declaring costs no import, and what the probe says."""
+"""The plugin's declarations, which cost no import of PyAV, and the answers of its probe."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def test_rows_that_reach_past_their_buffer(first_buffer: Callable[[Any], Any]) -
 def test_the_memory_of_an_array_ends_with_its_buffer(
     first_buffer: Callable[[Any], Any],
 ) -> None:
-    """Who maps it further may take whole rows, and would read past the end."""
+    """A further mapping may take whole rows, and would read past the end."""
     native = av.VideoFrame(318, 238, "yuv420p")
     reference = first_buffer(native)
     size, rows = reference.size, 119 * 160

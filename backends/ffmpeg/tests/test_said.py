@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What frames say of themselves is in the files that ffmpeg.sink writes of them."""
+"""Metadata of frames is in the files that ffmpeg.sink writes of them."""
 
 from __future__ import annotations
 

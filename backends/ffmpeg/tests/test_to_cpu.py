@@ -38,7 +38,7 @@ SIZES = [(64, 48), (35, 17), (5, 3), (2, 1), (1, 1)]
 
 
 class FrameToCpu:
-    """What holds for every av frame that can be mapped. Subclasses make the frames."""
+    """The tests for every av frame that can be mapped. Subclasses make the frames."""
 
     def make(self) -> Any:
         """A new av frame."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may write: not while a decoder, or another frame, still refers to the same bytes."""
+"""Write access: refused while a decoder, or another frame, refers to the same bytes."""
 
 from __future__ import annotations
 

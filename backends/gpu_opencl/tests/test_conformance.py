@@ -320,7 +320,7 @@ class TestCpuFramesToOpenCL(MapperSuite):
 
 
 class TestCpuCopiedToOpenCL(MapperSuite):
-    """What cannot be shared: by a copy into the device's memory, where copy=True allows it."""
+    """Memory that cannot be shared is copied into the device's memory if copy=True allows it."""
 
     source = CPU
     target = BUFFERS

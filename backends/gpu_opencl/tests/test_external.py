@@ -246,7 +246,7 @@ def test_a_device_without_the_extension(
 
 
 def test_export(opencl: Any, dma: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a driver reports the descriptor of a buffer, it stays the driver's."""
+    """A descriptor that a driver reports for a buffer stays the driver's."""
     tensor = opencl.allocate((4096,))
     with pytest.raises(NoRouteError, match="reports no descriptor"):
         tensor.map("dma")

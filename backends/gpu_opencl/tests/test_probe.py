@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the probe says of each missing piece, and that nothing crashes without a driver."""
+"""The probe's answer for each missing piece; nothing crashes without a driver."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the doctor says where something is missing."""
+"""The doctor's answers if something is missing."""
 
 from __future__ import annotations
 

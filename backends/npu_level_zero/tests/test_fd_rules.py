@@ -89,7 +89,7 @@ class Memory:
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was tried out of other drivers does not count."""
+    """Forget the rules that were found by trying out other drivers."""
     monkeypatch.setattr(_fd_rules, "_known", {})
 
 

@@ -23,7 +23,7 @@ PAGE = 4096
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this package asks of the system is answered as on Windows."""
+    """Answer this package's questions about the system as on Windows."""
     monkeypatch.setattr(_system, "WINDOWS", True)
 
 

@@ -162,7 +162,7 @@ def test_an_array_over_usm_of_another_context(
 def test_a_release_that_an_exception_breaks_off_is_made_up_for(
     context: LevelZeroContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That of a signal handler comes at any call; and a driver takes no page twice."""
+    """A signal handler's exception comes at any call; and a driver takes no page twice."""
     reported = list[Any]()
     monkeypatch.setattr(sys, "unraisablehook", lambda seen: reported.append(seen.exc_type))
 

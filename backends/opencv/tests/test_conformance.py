@@ -123,7 +123,7 @@ class TestOpenCVFrames(FrameSuite):
 
 
 class TestTransposedCpuToOpenCV(MapperSuite):
-    """What no Mat can be: by a copy into dense memory, where copy=True allows it."""
+    """Memory that no Mat can describe is copied into dense memory if copy=True allows it."""
 
     source = CPU
     target = OPENCV

@@ -49,7 +49,7 @@ def says(frame: sb.Frame[Any], *, entries: dict[str, str]) -> None:
 
 
 def frames_out(statistics: el.Statistics, element: str) -> int:
-    """How many frames an element gave."""
+    """Return the number of frames that an element gave."""
     (found,) = [one.frames_out for one in statistics if one.element == element]
     return found
 

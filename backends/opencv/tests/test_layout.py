@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which layouts are taken: our rules against what OpenCV itself does."""
+"""Layouts that are taken: our rules compared with what OpenCV itself does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_MASK: Any = None
 
 
 def taken_by_opencv(array: np.ndarray[Any, Any]) -> bool:
-    """Whether OpenCV writes into `array` itself: its contents change, and it comes back."""
+    """True if OpenCV writes into `array` itself: its contents change, and it is returned."""
     source = np.ones(array.shape, array.dtype)
     try:
         result: object = cv2.copyTo(source, NO_MASK, array)

@@ -142,7 +142,7 @@ def test_a_read_only_array_stays_so() -> None:
 
 
 def test_uploads_are_for_reading() -> None:
-    """What was written to a copy would never come back."""
+    """Data written to a copy would never come back."""
     with pytest.raises(NoRouteError, match='serves access r, not "rw"'):
         sb.tensor(image()).map("opencv_umat", "rw", copy=True)
 

@@ -60,7 +60,7 @@ def padded() -> Any:
 
 
 def owner_of(tensor: Any) -> weakref.ref[Any]:
-    """What releases the memory."""
+    """Return a weak reference to the object that releases the memory."""
     base = tensor.native.data if tensor.parent is None else tensor.parent.native
     while isinstance(base, np.ndarray):
         base = base.base

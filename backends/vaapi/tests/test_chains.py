@@ -41,7 +41,7 @@ def exported_in_pieces(functions: Any) -> None:
 
 
 def through_a_surface(wrapped: Any, target: str, access: Any) -> Frame:
-    """What a route gives whose first hop made the surface: its mapping ends both."""
+    """Return the mapping of a route whose first hop made the surface: closing it ends both."""
     surface = wrapped.context.allocate_frame("NV12", 64, 32)
     mapped: Frame = surface.map(target, access, copy=True)
     mapped.parent = None

@@ -31,7 +31,7 @@ def fresh_stats() -> None:
 
 
 def left(wrapped: Any) -> dict[str, int]:
-    """What was made and not given back."""
+    """Return the numbers of images and mappings that were made and not given back."""
     count = wrapped.functions.succeeded
     made = count["vaDeriveImage"] + count["vaCreateImage"]
     return {

@@ -61,7 +61,7 @@ def test_closing_ends_it_too(wrapped: Any, no_descriptor_left: Steady, node: str
 
 def test_a_display_of_the_user_is_never_terminated(wrapped: Any) -> None:
     class Owner:
-        """Whatever terminates the display."""
+        """A stand-in for the object that terminates the display."""
 
     pointer, owner = wrapped.display.pointer, Owner()
     borrowed = wrapped.borrow(owner)
@@ -78,7 +78,7 @@ def test_a_display_of_the_user_is_never_terminated(wrapped: Any) -> None:
 
 @pytest.mark.usefixtures("device", "dma_plugin")
 def test_at_exit() -> None:
-    """Whatever is alive at the end is destroyed before its display, which is terminated."""
+    """Objects alive at the end are destroyed before their display, which is terminated."""
     said = run_program(
         """
         import ctypes, samebytes, samebytes_vaapi._library as library

@@ -21,7 +21,7 @@ def test_unknown_formats_name_the_nearest(context: VAAPIContext) -> None:
 
 @pytest.mark.usefixtures("dma_plugin")
 def test_the_driver_lays_planes_out_so(context: VAAPIContext) -> None:
-    """What was put into a surface of odd padding is found where the layout says."""
+    """Pixels that were put into a surface of odd padding are found where the layout says."""
     tested = []
     for name in (format_.name for format_ in known_formats()):
         info = ImageInfo.of(name, 38, 22)

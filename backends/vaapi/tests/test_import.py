@@ -268,7 +268,7 @@ def test_a_file_that_was_cut_short(context: VAAPIContext, memfd: Buffer) -> None
 def test_descriptors_that_became_something_else(
     context: VAAPIContext, memfd: Buffer, kind: str
 ) -> None:
-    """What the wrapping plugin checked may change until it is mapped."""
+    """Descriptors that the wrapping plugin checked may change before they are mapped."""
     fd = memfd()
     source = nv12((fd, fd), (0, 4096), (64, 64))
     number = source.planes[0].handle("dma_fd")

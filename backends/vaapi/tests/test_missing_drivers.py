@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine may lack: nodes, permission, libva, a driver, an X server; and what to do."""
+"""Things that a machine may lack (nodes, permission, libva, a driver, an X server), and advice."""
 
 from __future__ import annotations
 

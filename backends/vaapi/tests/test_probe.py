@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes doctor vaapi` says."""
+"""The answers of `samebytes doctor vaapi`."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_wrapped_ids(context: VAAPIContext) -> None:
     """The user's surface: never destroyed here, and what destroys it is kept."""
 
     class Owner:
-        """Whatever destroys the surface."""
+        """A stand-in for the object that destroys the surface."""
 
     frame, owner = context.allocate_frame("NV12", 64, 32), Owner()
     wrapped = context.surface(frame.native.id, "nv12", 64, 32, keep=owner)

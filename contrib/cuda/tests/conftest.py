@@ -145,7 +145,7 @@ class Gpu:
         self.do("cuMemsetD8Async", address, value, nbytes, stream)
 
     def is_busy(self, stream: int) -> bool:
-        """Whether a stream has something left to do."""
+        """True if a stream has work left."""
         self.ok(self.driver.cuCtxPushCurrent(self.context))
         try:
             return int(self.driver.cuStreamQuery(stream)[0]) != 0
@@ -230,7 +230,7 @@ class Watch:
         self.calls: list[tuple[str, float, bool, bool]] = []
 
     def is_busy(self) -> bool:
-        """Whether the stream has something left to do."""
+        """True if the stream has work left."""
         self.push(self.gpu.context)
         try:
             return int(self.query(self.stream)[0]) != 0

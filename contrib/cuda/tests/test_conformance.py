@@ -32,7 +32,7 @@ Array = np.ndarray[Any, Any]
 
 
 def ok(answer: tuple[Any, ...]) -> Any:
-    """What a call of the driver returns beside its result."""
+    """Check the result code of a call of the driver, and return what comes with it."""
     assert int(answer[0]) == 0, answer[0]
     return answer[1] if len(answer) == 2 else answer[1:]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the driver exports as DMA-BUFs and imports, and what it refuses.
+"""Exports and imports of DMA-BUFs by the driver, and its refusals.
 
 The suites of both edges are in test_conformance.py.
 """

@@ -255,7 +255,7 @@ def test_pinned_memory_is_numpys(context: CudaContext) -> None:
 
 
 def test_the_core_finds_arrays_by_their_protocols(lend: Any) -> None:
-    """Those of CuPy have DLPack, those of Numba the array interface alone."""
+    """The arrays of CuPy have DLPack, those of Numba the array interface alone."""
     for by in ("dlpack", "interface"):
         for wrap in (samebytes.tensor, samebytes.wrap):
             array = lend(16, None, by)

@@ -34,7 +34,7 @@ BY = pytest.mark.parametrize("by", ["dlpack", "interface"])
 
 @pytest.fixture(autouse=True, scope="module")
 def _warm(gpu: Any) -> None:
-    """What is slow at first use, in Python and in the driver, must not hide what is not ordered."""
+    """Run what is slow at first use, in Python and the driver: it must not hide a lack of order."""
     one, other = gpu.allocate(BYTES), gpu.allocate(BYTES)
     gpu.do("cuMemcpyDtoDAsync", one, other, BYTES, gpu.stream())
     gpu.synchronize()

@@ -64,7 +64,7 @@ def buffer_with(*regions: Region) -> Any:
 
 
 def plain(buffer: Any) -> tuple[int, int]:
-    """How many results of GstAnalytics, and how many old metas."""
+    """Return the number of results of GstAnalytics, and that of old metas."""
     meta = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
     new = 0 if meta is None else GstAnalytics.relation_get_length(meta)
     api = GstVideo.video_region_of_interest_meta_api_get_type()

@@ -32,7 +32,7 @@ def first_bytes(text: str) -> list[int]:
 
 
 def error_of(text: str) -> str:
-    """What a pipeline says that fails."""
+    """Return the error text of a pipeline that fails."""
     with pytest.raises(sbg.PipelineError) as caught:
         frames_of(text)
     return str(caught.value)

@@ -175,7 +175,7 @@ class OneMemory(BufferMemory):
 
 
 class TargetMemory(BufferMemory):
-    """What is mapped for reading is marked read-only in GStreamer."""
+    """Memory that is mapped for reading is marked read-only in GStreamer."""
 
     readonly_enforced = True
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a buffer or sample holds, and where its planes lie."""
+"""The contents of a buffer or sample, and the places of its planes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is lent comes back once, from any thread, and at the end of the interpreter."""
+"""Memory that is lent comes back once, from any thread, and at the end of the interpreter."""
 
 from __future__ import annotations
 

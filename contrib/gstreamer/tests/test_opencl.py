@@ -109,7 +109,7 @@ def test_the_original_may_be_closed_or_dropped(opencl: Any) -> None:
 def test_it_closes_after_it_was_mapped_back(
     opencl: Any, planes: bool, lent: Callable[[], int]
 ) -> None:
-    """What the buffer carries ends with it."""
+    """The objects that the buffer carries end with it."""
     frame = sb.context("cpu").allocate_frame("NV12", 64, 32)
     carried = frame.map(opencl.derive("gstreamer:OpenCL"), "rw")
     back = carried.map(opencl)

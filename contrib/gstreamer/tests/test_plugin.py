@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plugin declares, that declaring costs no import, and what the probe says."""
+"""The plugin's declarations, which cost no import, and the probe's answers."""
 
 from __future__ import annotations
 

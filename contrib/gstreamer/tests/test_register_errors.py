@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What registered elements refuse, and what fails in them: an error on the bus of the pipeline."""
+"""Refusals by registered elements, and failures in them: errors on the bus of the pipeline."""
 
 from __future__ import annotations
 

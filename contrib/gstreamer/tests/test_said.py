@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What frames say of their orientation, shape and light goes into pipelines, and comes out."""
+"""Metadata on a frame's orientation, shape and light goes into pipelines, and comes out."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may write: nobody, while somebody else holds the buffer; and nothing is copied silently."""
+"""Write access: nobody has it while somebody else holds the buffer; nothing is copied silently."""
 
 from __future__ import annotations
 

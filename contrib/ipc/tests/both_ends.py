@@ -153,7 +153,7 @@ def wait(reader: RingReader) -> None:
 
 
 def wait_until(true: Callable[[], object], seconds: float = 20) -> bool:
-    """Whether something becomes true in time."""
+    """True if something becomes true in time."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
@@ -200,7 +200,7 @@ def no_descriptors() -> Iterator[None]:
 
 @contextmanager
 def same_descriptors() -> Iterator[None]:
-    """What is open before is open after, and nothing else.
+    """Check that the same descriptors are open after as before, and no others.
 
     What earlier tests left to the collector stays meanwhile, whatever it holds open.
     """
@@ -214,7 +214,7 @@ def same_descriptors() -> Iterator[None]:
 
 
 def memfds() -> int:
-    """How many memfds of samebytes are open here."""
+    """Return the number of memfds of samebytes that are open in this process."""
     numbers = os.listdir("/proc/self/fd")  # noqa: PTH208 - names alone
     links = []
     for number in numbers:

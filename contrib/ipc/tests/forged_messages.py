@@ -69,7 +69,7 @@ def changed(document: Document, path: str, value: object) -> Document:
 
 
 def refused(sockets: Sockets, sent: bytes, fds: list[int], trusted: bool = False) -> MessageError:
-    """What receive() says to bytes and descriptors, after which nothing of them is open."""
+    """Return the error of receive() for bytes and descriptors; it leaves none of them open."""
     with same_descriptors():
         socket.send_fds(sockets[0], [sent], fds)
         with pytest.raises(MessageError) as caught:

@@ -75,6 +75,6 @@ def memfd(size: int = 4096, seals: int = fcntl.F_SEAL_SHRINK) -> int:
 
 
 def descriptors() -> int:
-    """How many descriptors are open here, without those of what is garbage."""
+    """Return the number of descriptors open in this process, after collecting garbage."""
     gc.collect()
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count

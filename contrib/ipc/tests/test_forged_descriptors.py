@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hostile sender may attach: other descriptors than were said, or none of sealed memory."""
+"""Attachments of a hostile sender: other descriptors than announced, or not of sealed memory."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_nobody_can_cut_short_what_was_received(sockets: Sockets, sealed: MakeMe
 
 
 def test_memfds_of_huge_pages(sockets: Sockets) -> None:
-    """Who punches a hole into one takes the page away, and reading it would be a SIGBUS."""
+    """A hole punched into one takes the page away, and reading it would be a SIGBUS."""
     try:
         number = os.memfd_create("samebytes-test", os.MFD_HUGETLB | os.MFD_ALLOW_SEALING)
     except OSError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hostile sender may write: it is refused by the field's name."""
+"""Messages of a hostile sender are refused, by the name of the field."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever bytes and descriptors come: an object that can be used, or an error of samebytes."""
+"""Any bytes and descriptors give an object that can be used, or an error of samebytes."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def messages(draw: st.DrawFn) -> bytes:
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_waits_for_the_collector() -> None:
-    """What earlier modules left to it would close its descriptors at any moment."""
+    """Collect the garbage of earlier modules, which could close its descriptors at any moment."""
     gc.collect()
 
 

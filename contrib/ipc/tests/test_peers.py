@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is let in, by the user of the process at the other end: the ring's own, and root."""
+"""Peers are let in by the user of the process at the other end: the ring's own, and root."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AS_ROOT = pytest.mark.skipif(os.getuid() != 0, reason="needs root, to become ano
 
 
 def as_nobody(address: bytes | str, kind: int, says: bytes) -> bytes:
-    """What a process of another user is answered."""
+    """Return the answer that a process of another user gets."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:

@@ -111,7 +111,7 @@ def test_an_owner_that_ends_while_it_answers(sent: int, descriptor: bool) -> Non
 
 
 def test_an_owner_that_answers_something_else() -> None:
-    """That came whole: no other time would have been better."""
+    """The answer came whole: no other time would have been better."""
     address, made = abandoned()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)

@@ -230,7 +230,7 @@ def test_frames_without_readers_are_counted() -> None:
 
 
 def test_the_end_of_the_stream() -> None:
-    """What was sent is read first, by iteration; then reading says that it is over."""
+    """Frames sent are read first, by iteration; then reading says that the stream is over."""
     with RingWriter(format="GRAY8", width=64, height=16, slots=4) as writer:
         reader = join(writer)
         for number in range(4):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a ring sends that lies in no slot: memory of others where it lies, or copied if allowed."""
+"""Memory of others that lies in no slot: a ring sends it where it lies, or copies it if allowed."""
 
 from __future__ import annotations
 

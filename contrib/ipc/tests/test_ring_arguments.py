@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a ring refuses to be made with, or asked for: by name, before anything is sent."""
+"""Arguments that a ring refuses: by name, before anything is sent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_layout_that_readers_would_refuse(shape: tuple[int, ...]) -> None:
 
 
 def test_what_is_sent_is_what_readers_take() -> None:
-    """Where it is copied, and where it lies."""
+    """The layout is checked both if memory is copied and if it is sent where it lies."""
     with ring() as (writer, reader):
         item = sb.tensor(np.zeros((1,) * 17, np.uint8))
         with pytest.raises(LayoutError, match="17 axes"):

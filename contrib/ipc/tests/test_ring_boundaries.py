@@ -197,7 +197,7 @@ def test_all_that_comes_back_at_once_is_taken() -> None:
 
 
 def test_a_frame_that_another_reader_has_is_not_left_out() -> None:
-    """That would give no slot back: the oldest that nobody has is left out, for both."""
+    """Leaving it out would give no slot back: the oldest that nobody has is left out, for both."""
     with ring(2, slots=5, when_full="drop-oldest") as (writer, slow, other):
         sent(writer, 1)
         first = slow.read()

@@ -31,7 +31,7 @@ def memory(request: pytest.FixtureRequest) -> str:
 
 
 def file_of(frame: Any) -> int:
-    """Which memory it is, whatever the number of the descriptor."""
+    """Return the inode of the memory, which is the same for every descriptor of it."""
     return os.fstat(frame.planes[0].handle()).st_ino
 
 

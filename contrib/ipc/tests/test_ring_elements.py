@@ -263,7 +263,7 @@ def test_a_source_waits_while_an_element_is_busy(address: str, threads: int, liv
 
 
 def test_times_of_each_stream_go_on_with_the_next_writer(address: str) -> None:
-    """Whose clock begins again; frames without a time get none."""
+    """The clock of the next writer begins again; frames without a time get none."""
     given: list[tuple[int, int | None]] = [(0, 7), (1, 500), (0, 8), (1, None), (0, 9)]
     read: list[tuple[int | None, int | None]] = []
 
@@ -329,7 +329,7 @@ def test_what_a_source_asks_of_its_reader(address: str, asked: list[float | None
 
 
 def test_the_ring_of_a_sink() -> None:
-    """What it gives can be filled in place."""
+    """The ring, whose frames can be filled in place, is available while the sink is open."""
     import os
 
     sink: Any = el.create("ring.sink", f"@samebytes-{os.getpid()}-own")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever packets come, to either side: frames that can be read, or an error of samebytes."""
+"""Any packets, to either side, give frames that can be read, or an error of samebytes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def packets(draw: st.DrawFn) -> Packet:
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_waits_for_the_collector() -> None:
-    """What earlier modules left to it would close its descriptors at any moment."""
+    """Collect the garbage of earlier modules, which could close its descriptors at any moment."""
     gc.collect()
 
 

@@ -130,7 +130,7 @@ def test_a_slot_that_is_given_back_twice(
 
 
 def test_frames_of_another_reader(hostile: Hostile) -> None:
-    """What it has given back itself and another one has, is not its own any more."""
+    """A frame that it has given back, and another reader has, is no longer its own."""
     writer, honest, theirs, returns = hostile
     sent(writer, 5)
     kept = honest.read()

@@ -58,7 +58,7 @@ def frame(sequence: int = 1, *, slot: int = 0, layout: int = 0, flags: int = 0, 
 
 
 def test_an_honest_forger(victim: Victim) -> None:
-    """What the tests below change one thing of."""
+    """The valid packets, of which each test below changes one thing."""
     reader, theirs, returns = victim
     slot(theirs, memfd())
     theirs.send(NUMBER.pack(b"L", 0) + layout())

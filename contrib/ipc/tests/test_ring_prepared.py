@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader of a ring prepares, while it waits, for frames that have not come."""
+"""Preparations of a ring's reader, while it waits, for frames that have not come."""
 
 from __future__ import annotations
 

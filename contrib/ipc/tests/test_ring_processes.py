@@ -126,7 +126,7 @@ time.sleep(600)
 def test_a_writer_that_is_killed(
     address: str, socket_is: str, run: Callable[..., subprocess.Popen[str]]
 ) -> None:
-    """What it sent is read, and stays; then reading says that it is gone."""
+    """Frames that the writer sent are read, and stay; then reading says that it is gone."""
     writer = run(WRITE, address, socket_is)
     with RingReader(address, timeout=60) as reader:
         child = int(said(writer, 1)[0]) if socket_is == "kept" else 0

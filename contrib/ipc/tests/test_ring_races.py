@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What happens between two steps of a ring: other threads, other processes, finalizers.
+"""Events between two steps of a ring: other threads, other processes, finalizers.
 
 Where a test needs something to happen at one place, it replaces the step there by one that lets it
 happen first, and then does what it did.
@@ -94,7 +94,7 @@ def test_what_comes_back_while_the_writer_asks_for_the_end(
 def test_a_frame_that_is_dropped_while_the_reader_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What leaves is said once: as a frame that is kept, or as one that was given back."""
+    """A frame is reported once when its reader leaves: as kept, or as given back."""
     with ring(slots=4) as (writer, reader):
         for number in range(3):
             sent(writer, number)
@@ -248,7 +248,7 @@ def test_a_reader_that_takes_nothing_more_from_its_socket() -> None:
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_live_source_never_waits_for_who_came_first(closed: bool) -> None:
-    """Who was alone had more frames than it may have now, and keeps them."""
+    """A reader that was alone had more frames than it may have now, and keeps them."""
     with ring(slots=6, when_full="drop-oldest", timeout=1) as (writer, first):
         for number in range(4):
             sent(writer, number)
@@ -336,7 +336,7 @@ def test_who_connects_after_the_last_frame_reads_the_next_ring(
 def test_a_writer_without_descriptors_does_not_spin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who wants to join stays in the kernel's queue, and is let in later."""
+    """A reader that wants to join stays in the kernel's queue, and is let in later."""
     turns = []
     serve = Server.serve
 

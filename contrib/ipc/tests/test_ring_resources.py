@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rings need of the kernel: memory, descriptors, room in sockets, and guarded pages."""
+"""Resources that rings need of the kernel: memory, descriptors, room in sockets, guarded pages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_room_in_a_socket_makes_the_ring_readable() -> None:
 
 
 def kernel_guards() -> bool:
-    """Whether the kernel knows the seal, asked with memory of the test's own."""
+    """True if the kernel knows the seal, which is tried on memory of the test's own."""
     number = os.memfd_create("test", os.MFD_ALLOW_SEALING)
     try:
         fcntl.fcntl(number, fcntl.F_ADD_SEALS, F_SEAL_FUTURE_WRITE)

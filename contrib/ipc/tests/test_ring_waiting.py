@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a reader of a ring waits: among threads, without sleeping, for a writer, interrupted."""
+"""Waits of a ring's reader: among threads, without sleeping, for a writer, interrupted."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Y_TILED = 0x0100000000000002  # drm_fourcc.h: I915_FORMAT_MOD_Y_TILED
 
 
 def passed(sockets: Sockets, item: DMATensor | Frame, trusted: bool = False) -> DMATensor | Frame:
-    """What the other end gets of it."""
+    """Send an item, and return what the other end gets of it."""
     send(sockets[0], item)
     return receive(sockets[1], trusted=trusted)
 
@@ -37,5 +37,5 @@ def passed_frame(sockets: Sockets, item: Frame, trusted: bool = False) -> Frame:
 
 
 def same_memory(first: int, second: int) -> bool:
-    """Whether two descriptors are of the same memory."""
+    """True if two descriptors are different numbers for the same memory."""
     return first != second and os.path.sameopenfile(first, second)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which elements share a process, and what is refused before anything starts."""
+"""Elements that share a process, and the refusals before anything starts."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class DLTensorHead(ctypes.Structure):
 
 
 def head_of(capsule: object) -> DLTensorHead:
-    """What a legacy capsule holds."""
+    """Return the head of the DLTensor in a legacy capsule."""
     get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
         ("PyCapsule_GetPointer", ctypes.pythonapi)
     )

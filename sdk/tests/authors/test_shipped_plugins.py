@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samebytes check-plugin` tries finds nothing in the plugins of this repository.
+"""The checks of `samebytes check-plugin` find nothing in the plugins of this repository.
 
 Each context and edge is a test of its own. What needs devices that are missing is not checked, so
 all of it is tried with `pytest --softdevices=gpu,npu,vaapi,cuda`.
@@ -34,7 +34,7 @@ MODULES = shipped()
 
 
 def declared(plugin: str, hook: str) -> list[Any]:
-    """What a plugin's module lists."""
+    """Return what a plugin's module lists."""
     function = getattr(import_module(MODULES[plugin]), hook, None)
     return list(function()) if function else []
 

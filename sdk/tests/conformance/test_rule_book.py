@@ -120,7 +120,7 @@ def test_planes_keep_their_places_in_whatever_shapes(swapped: bool) -> None:
 
 
 class PaddedRows:
-    """Where tensors are allocated whose rows are not one after another."""
+    """A stand-in for a context, which allocates tensors with gaps between their rows."""
 
     def allocate(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         whole = samebytes.context("cpu").allocate((*shape[:-1], shape[-1] + 3), dtype)

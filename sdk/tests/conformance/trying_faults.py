@@ -20,7 +20,7 @@ _TOY = Path(__file__).parent / "toy"
 
 
 class Outcome(NamedTuple):
-    """What pytest said of the suites with a fault."""
+    """The exit status and the output of pytest after it ran the suites with a fault."""
 
     status: int
     output: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What close() ends, in which order, and whose errors it raises when a release fails."""
+"""Tests of close(): what it ends, in which order, and whose errors it raises if a release fails."""
 
 from __future__ import annotations
 

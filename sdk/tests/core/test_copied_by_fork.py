@@ -61,7 +61,7 @@ ITEMS: dict[str, Callable[[], Any]] = {
 
 
 def seen(item: Any) -> tuple[Any, ...]:
-    """What a child finds, which then writes to it."""
+    """Note what a child finds in an item, write to it unless it is read-only, return the notes."""
     planes = item.planes if isinstance(item, sb.Frame) else [item]
     known: tuple[Any, ...] = ()
     if isinstance(item, sb.Frame):

@@ -27,13 +27,13 @@ FORMATS = [f.name for f in known_formats()]
 
 
 def steps_of(format_: ImageFormat) -> tuple[int, int]:
-    """How many pixels share one sample, across and down, as the table of formats says."""
+    """Return how many pixels share a sample, across and down, according to the table of formats."""
     across = max(p.x_multiple << p.x_shift for p in format_.planes)
     return across, max(1 << p.y_shift for p in format_.planes)
 
 
 def address_of_pixel(frame: Frame, plane: int, x: int, y: int) -> int:
-    """Where the sample of a pixel begins, by strides alone."""
+    """Return the address at which the sample of a pixel begins, computed from strides alone."""
     described = frame.format.planes[plane]
     strides = frame.planes[plane].strides
     assert strides is not None

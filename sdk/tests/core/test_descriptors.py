@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies behind a descriptor. DMA-BUFs themselves are met in the tests of samebytes-dma."""
+"""Files and memory behind descriptors. The tests of samebytes-dma cover DMA-BUFs themselves."""
 
 from __future__ import annotations
 

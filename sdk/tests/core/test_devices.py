@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What device memory asks of the core: ordering by queues, waiting, and memory without strides."""
+"""Demands of device memory on the core: ordering by queues, waiting, memory without strides."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PAGE = 4096
 
 
 class Imported:
-    """What ends an import with its last holder."""
+    """An object that ends an import when its last holder goes."""
 
     def __init__(self, keep: object = None) -> None:
         self.keep = keep

@@ -25,7 +25,7 @@ _libc = ctypes.CDLL(None)
 
 
 class Held:
-    """What is lent."""
+    """An object that is lent."""
 
 
 def _token(_: tuple[int, int] | None) -> OwnedPointer:
@@ -37,7 +37,7 @@ def _fill(slot: int, token: OwnedPointer) -> None:
 
 
 def _clear(slot: int) -> None:
-    """What the C library would do."""
+    """Clear a slot, as the C library would."""
     c_uint64.from_address(slot).value = 0
 
 
@@ -201,7 +201,7 @@ def _go_on() -> None:
 
 
 def _notify() -> None:
-    """What a token does when its last reference is dropped."""
+    """Do what a token does when its last reference is dropped."""
     assert _notification()() == 0
 
 

@@ -33,7 +33,7 @@ class Chip(Context):
 
 
 class Engine:
-    """What a plugin makes for several contexts."""
+    """An object that a plugin makes for several contexts."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -160,7 +160,7 @@ def test_many_threads_get_the_same(contexts: Contexts, closing: bool) -> None:
 
 
 def test_a_finalizer_that_enters_one_at_any_point(contexts: Contexts) -> None:
-    """Whatever it interrupts, there is one context for the key."""
+    """The key has one context, whatever the finalizer interrupts."""
 
     class Finalized:
         """Looks the key up when the collector finds it."""

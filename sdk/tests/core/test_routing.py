@@ -136,7 +136,7 @@ def test_refusal_tries_another_edge_between_the_same_nodes(
 
 
 def test_the_lowest_cost_wins_also_through_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its context can be made: of two devices, nobody has said which."""
+    """A route through a device needs a context for it: of two devices, nobody has said which."""
     edges = (
         edge("cpu", "beta", Mapped, transfer=Transfer.MAP),
         edge("cpu", "gpu", Alias),

@@ -192,7 +192,7 @@ def test_a_context_follows_one_that_had_its_handles(
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_a_route_ends_with_its_context(monkeypatch: pytest.MonkeyPatch, closed: bool) -> None:
-    """When it is gone or closed, though tensors still hold one that was closed."""
+    """The route ends when its context is gone or closed, though tensors still hold a closed one."""
     install(monkeypatch, edge("gpu", "cpu", Watched))
     context = Gpu.create("1", None)
     tensor = AlphaTensor.borrowed(np.zeros((2, 2)), context)

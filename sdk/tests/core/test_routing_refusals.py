@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a refused mapping says: every reason, once, and none of an edge that leads elsewhere."""
+"""The text of a refused mapping: every reason, once, and none of an edge that leads elsewhere."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_no_route_carries_every_reason(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("again", [False, True])
 def test_a_refusal_is_shown_alone(monkeypatch: pytest.MonkeyPatch, again: bool) -> None:
-    """How the reasons were found out is of no use to whoever reads the traceback."""
+    """The search for the reasons is of no use to whoever reads the traceback."""
     install(
         monkeypatch,
         edge("cpu", "alpha", Alias),
@@ -77,7 +77,7 @@ def test_a_refusal_is_shown_alone(monkeypatch: pytest.MonkeyPatch, again: bool) 
 def test_asking_for_a_route_keeps_nothing_alive(
     monkeypatch: pytest.MonkeyPatch, pages: Pages, copy: bool
 ) -> None:
-    """How far a refused way led is forgotten at once, without the garbage collector."""
+    """A refused way, as far as it led, is forgotten at once, without the garbage collector."""
     install(
         monkeypatch,
         edge("cpu", "alpha", Alias),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the maker of a frame says of it by argument."""
+"""Arguments with which the maker of a frame describes it."""
 
 from __future__ import annotations
 

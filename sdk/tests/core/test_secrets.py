@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is secret in a text, and what is not."""
+"""Secrets in texts, and text that is not secret."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What elements agree on, and what they give then."""
+"""Negotiation: what elements agree on, and what they give then."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How pipelines end, and what is left then: nothing."""
+"""The end of a pipeline, which leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Watched(el.Source):
 
 @pytest.fixture
 def without_collector() -> Iterator[None]:
-    """What only the garbage collector frees stays."""
+    """Turn the garbage collector off, so that whatever only it would free stays."""
     gc.collect()
     gc.disable()
     try:

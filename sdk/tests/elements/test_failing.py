@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of the frames under way when an element raises, or somebody stops the pipeline."""
+"""The fate of the frames under way when an element raises, or somebody stops the pipeline."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Batch(el.Transform):
 
 
 def accounted(rows: el.Statistics, came: int) -> int:
-    """How many frames are known to have come out, raised, been left out or lost."""
+    """Return the number of frames known to have come out, raised, been left out or been lost."""
     return came + rows.lost + sum(row.errors + row.dropped for row in rows)
 
 
@@ -114,7 +114,7 @@ def test_what_had_gone_past_the_element_comes_out(
 def test_an_error_comes_as_it_is_when_no_thread_can_be_started(
     source_fails: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What ends the pipeline after some seconds is a thread, too."""
+    """The timer that ends the pipeline after some seconds is a thread, too."""
 
     def refused(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -63,7 +63,7 @@ class Paced(el.Source):
 
 
 def about(seconds: float) -> Any:
-    """That many seconds, up to a rounding."""
+    """Return an object that equals this many seconds, up to rounding."""
     return pytest.approx(seconds)
 
 

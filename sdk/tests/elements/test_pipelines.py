@@ -417,7 +417,7 @@ def test_errors_show_no_password() -> None:
 
 @pytest.mark.parametrize("threads", [0, 1])
 def test_frames_do_not_refer_to_the_pipeline_that_read_them(threads: int) -> None:
-    """Which may have them in a list: then the garbage collector alone would free both."""
+    """The pipeline may list them: with a cycle, only the garbage collector would free both."""
     source = Collect()  # any object that weak references see
     items = list(frames(3))
     pipe = el.Pipeline(items, lambda picture: picture, source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stops a pipeline: its own end, Ctrl-C while it stops, and the end of the program."""
+"""Events that stop a pipeline: its own end, Ctrl-C while it stops, and the end of the program."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_ctrl_c_in_interrupt_leaves_no_thread(times: int, raised: type[BaseExcep
 
 
 def test_who_stops_it_cuts_a_close_short() -> None:
-    """Where another thread closes what has ended by itself."""
+    """Another thread closes the elements of a pipeline that has ended by itself."""
     closing, cut = threading.Event(), threading.Event()
 
     class Sends(el.Sink):

@@ -19,7 +19,7 @@ DAYS = 7 * 86_400
 def times(
     given: list[float | None], *, live: bool = False, passes: int = 1, base: Fraction = BASE
 ) -> list[Fraction]:
-    """What a timeline makes of frames with such times."""
+    """Return the times that a timeline gives to frames with such times."""
     timeline = el.Timeline(live=live)
     found = []
     for number in range(passes):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the exporter hands out, and what it refuses."""
+"""The exporter: what it hands out, and what it refuses."""
 
 from __future__ import annotations
 

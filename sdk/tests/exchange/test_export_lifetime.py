@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capsule holds is released exactly once, whoever drops it, wherever and whenever."""
+"""A capsule releases what it holds exactly once, whoever drops it, wherever and whenever."""
 
 from __future__ import annotations
 

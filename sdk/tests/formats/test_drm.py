@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How DRM names the layers of images."""
+"""DRM's names for the layers of images."""
 
 from __future__ import annotations
 

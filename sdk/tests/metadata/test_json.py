@@ -109,7 +109,7 @@ def test_a_region_without_a_parent(frame: Frame) -> None:
 
 
 def test_a_tensor_stays_with_its_classification(frame: Frame) -> None:
-    """Where others say the same, the name says whose it is."""
+    """The name shows whose tensor it is if other classifications say the same."""
     metadata.add(frame, Classification("same", attribute="a"))
     metadata.add(frame, Classification("same", result=InferenceResult(np.zeros(1), name="b")))
     metadata.add(frame, Classification("same", None, None, "c", InferenceResult(np.ones(1))))

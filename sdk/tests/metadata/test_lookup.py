@@ -25,7 +25,7 @@ Kind = TypeVar("Kind", bound=Entry)
 
 
 def one(holder: Any, kind: type[Kind]) -> Kind:
-    """What find() finds."""
+    """Return what find() finds, which must be something."""
     found = metadata.find(holder, kind)
     assert found is not None
     return found

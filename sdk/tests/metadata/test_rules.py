@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of metadata when a frame is cut, and when it becomes part of a batch."""
+"""The metadata of a frame that is cut, or that becomes part of a batch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Kind = TypeVar("Kind", bound=Entry)
 
 
 def one(holder: Any, kind: type[Kind]) -> Kind:
-    """What find() finds."""
+    """Return what find() finds, which must be something."""
     found = metadata.find(holder, kind)
     assert found is not None
     return found

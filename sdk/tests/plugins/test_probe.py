@@ -56,7 +56,7 @@ def said_by(*command: str) -> Any:
 
 
 def doctor(*names: str) -> list[dict[str, Any]]:
-    """What `samebytes doctor` finds out about each of these plugins."""
+    """Return what `samebytes doctor` finds out about each of these plugins."""
     return list(said_by("doctor", *names)["plugins"])
 
 
@@ -282,7 +282,7 @@ def test_packages_that_take_long_may_be_importable(site: Site) -> None:
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a killed process ends: whoever adopted it may need a moment to notice."""
+    """True if a killed process ends: whoever adopted it may need a moment to notice."""
     for _ in range(500):
         try:
             if "State:\tZ" in Path(f"/proc/{pid}/status").read_text():

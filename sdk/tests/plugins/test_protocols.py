@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VPI = 9  # kDLVPI: no plugin of this repository has it
 _DEVICES = {None: 8, (1, 0): 40}
-"""Where in a capsule of each version dlpack.h has the DLDevice."""
+"""The offset of the DLDevice in a capsule of each version, by dlpack.h."""
 _CLASSES = """
 from samebytes import Tensor
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What edges require of other plugins."""
+"""Edges that require other plugins."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users call memory types, and what is suggested to them."""
+"""Users' words for memory types, and the suggestions that users get."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LONGEST = 480
 
 
 def pixels_of(data: bytes) -> np.ndarray[Any, Any]:
-    """What a PNG file shows, read by Python's own zlib; the checksums are checked."""
+    """Return the pixels of a PNG file, read with Python's own zlib, and check the checksums."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     rest, parts = io.BytesIO(data[8:]), {}
     while head := rest.read(8):
@@ -88,7 +88,7 @@ def test_a_route() -> None:
 
 
 def as_html(text: str) -> str:
-    """What a notebook shows of a text that has a look of its own."""
+    """Return the HTML that a notebook shows for a text with a look of its own."""
     shown: Any = text  # a str to all others
     return str(shown._repr_html_())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checkers must complain of: each such line names mypy's code and pyright's rules."""
+"""Lines that the checkers must complain of: each names mypy's code and pyright's rules."""
 
 from typing import assert_type
 

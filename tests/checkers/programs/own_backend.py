@@ -29,7 +29,7 @@ class BufferTensor(Tensor):
 
 
 class BufferContext(HostContext["BufferTensor"]):
-    """Where they live."""
+    """The context of BufferTensors."""
 
     memory_type = "buffer"
     node = "buffer"
@@ -60,7 +60,7 @@ class ToBuffer(MemoryMapper):
 
 
 def use(frame: sb.Frame, tensor: sb.Tensor) -> None:
-    """What its users see."""
+    """Check the types that users of the backend see."""
     assert_type(tensor.map(BufferContext).native, Buffer)
     assert_type(frame.map(BufferContext), sb.Frame[BufferTensor])
     assert_type(frame.map(sb.context(BufferContext)).planes[0].native, Buffer)

@@ -34,7 +34,7 @@ class Lane:
         self.x.host_array()[...] = value
 
     def is_right(self, value: int) -> bool:
-        """Whether the output is that of this input."""
+        """True if the output is the one for this input."""
         return bool(np.all(self.y.host_array() == 2 * value))
 
 

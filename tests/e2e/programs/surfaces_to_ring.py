@@ -16,7 +16,7 @@ from samebytes import Frame
 
 
 def surfaces(video: str, memory: str) -> list[Frame]:
-    """What a decoder that writes there would give: the pictures of the video as NV12."""
+    """The pictures of a video as NV12, as a decoder that writes to that memory would give them."""
     made: list[Frame] = []
     for decoded in av.open(video).decode(video=0):
         picture = sb.frame(decoded.reformat(format="nv12"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plugin accepts wrong is refused before it sees it, with the property at fault."""
+"""Memory that the plugin wrongly accepts is refused before it sees it, by the property at fault."""
 
 from __future__ import annotations
 

@@ -347,7 +347,7 @@ class FakeTensor(Tensor):
 
 
 class FakeContext(Context):
-    """What a VA-API backend would make of a display."""
+    """A stand-in for the context that a VA-API backend would make of a display."""
 
     memory_type = node = "vaapi"
     tensor_class = FakeTensor

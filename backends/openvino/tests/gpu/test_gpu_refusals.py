@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ended the process, or was taken without a look, is refused by name."""
+"""Input that ended the process, or was accepted unchecked, is refused by name."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_what_is_remembered_holds_no_memory(allocate: Any, context: Any) -> None
 
 @pytest.mark.usefixtures("opencl")
 def test_a_way_round_back_to_the_same_memory_ends(context: Any) -> None:
-    """What the native is lent for the second time is held by the native itself."""
+    """Memory that is lent to the native a second time is held by the native itself."""
     other = samebytes.context("opencl")  # another cl_context, so the CPU lies between
     frame = other.allocate_frame("NV12", 64, 64)
     there = frame.map(context)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model sees of a frame: the same numbers for every format, size, padding and layout."""
+"""The model's view of a frame: the same numbers for every format, size, padding and layout."""
 
 from __future__ import annotations
 

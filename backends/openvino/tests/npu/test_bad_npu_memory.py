@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be a tensor of the NPU is refused before the driver sees it, by property."""
+"""Input that cannot be a tensor of the NPU is refused before the driver sees it, by property."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class TestPagesToNpu(MapperSuite):
 
 
 class TestArraysToNpu(MapperSuite):
-    """What begins or ends within a page of its memory."""
+    """Arrays that begin or end within a page of their memory."""
 
     source = UnguardedPages()
     target = IMPORTED

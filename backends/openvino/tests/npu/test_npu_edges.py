@@ -232,7 +232,7 @@ def test_contexts_derive_from_each_other(npu: Any, level_zero: Any) -> None:
 
 
 def test_copies_into_the_plugins_memory(npu: Any) -> None:
-    """What cannot be imported is copied with copy=True, once, and counted."""
+    """Memory that cannot be imported is copied with copy=True, once, and the copy is counted."""
     array = np.arange(24, dtype=np.float32).reshape(1, 4, 6)[:, :, ::2]
     tensor = samebytes.tensor(array)
     with pytest.raises(CopyRequiredError):

@@ -100,7 +100,7 @@ def test_every_format_from_every_memory_and_again(
 def test_every_format_through_level_zero(
     node: str, format_: str, filled: Callable[..., list[int]]
 ) -> None:
-    """What can be exported is imported once more, at another address."""
+    """Memory that can be exported is imported once more, at another address."""
     needs_level_zero()
     frame = allocated(node, format_)
     filled(frame)

@@ -185,7 +185,7 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.parametrize(("key", "given", "value"), ACCEPTED)
 def test_values_go_through_the_plugin(fresh_core: Any, key: str, given: Any, value: Any) -> None:
-    """What is set is what is read again, as Python values."""
+    """Values that were set are read again, as Python values."""
     assert set_properties(fresh_core, {key: given}) == {key: value}
     assert get_properties(fresh_core, [key]) == {key: value}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files say: rt_info, the properties of an ONNX file, and metadata.yaml beside a model."""
+"""Facts in files: rt_info, the properties of an ONNX file, and metadata.yaml beside a model."""
 
 from __future__ import annotations
 

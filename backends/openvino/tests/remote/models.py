@@ -113,7 +113,7 @@ def first_of(request: InferRequest) -> float:
 
 
 def until(condition: Any) -> bool:
-    """Whether it comes true within LONG; garbage is collected meanwhile."""
+    """True if the condition is met within LONG; garbage is collected meanwhile."""
     end = time.monotonic() + LONG
     while not condition() and time.monotonic() < end:
         gc.collect()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When memory that OpenVINO used is free: after requests, replaced tensors and closed contexts."""
+"""Memory that OpenVINO used is free after requests, replaced tensors and closed contexts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_region_of_what_was_replaced(gpu: Any, inferred: bool) -> None:
 
 @pytest.mark.parametrize("how", ["converted", "run by its native"])
 def test_a_region_of_what_the_plugin_has_let_go(gpu: Any, how: str) -> None:
-    """Where the plugin may hold nothing of the last inference, nothing of it is left out."""
+    """No use is left out of the count if the plugin may hold nothing of the last inference."""
     dtype = np.float64 if how == "converted" else np.float32
     x = ops.parameter(list(SHAPE), dtype, name="x")
     model = openvino.Model([ops.result(ops.add(x, ops.constant(np.ones((), dtype))))], [x])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bindings() says of a tensor on the GPU is what the plugin's memory statistics show."""
+"""Placements on the GPU: bindings() agrees with the memory statistics of the plugin."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_the_models_shape_may_be_dynamic() -> None:
 
 @pytest.mark.parametrize("format_", ["I420", "NV12", "BGR"])
 def test_allocated_frames_fit(remote: Any, format_: str) -> None:
-    """Whatever their size is: 427 columns of chroma end within a cache line."""
+    """Frames of any size fit: 427 columns of chroma end within a cache line."""
     frame = samebytes.context("cpu").allocate_frame(format_, 854, 480)
     device = remote.device_name.partition(".")[0]
     model = image_model(echo(), frame, device=device)

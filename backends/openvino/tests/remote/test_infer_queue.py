@@ -83,7 +83,7 @@ def test_a_queues_request_starts_again_inside_of_the_callback(model: Any) -> Non
 
 
 def has_ended(request: InferRequest) -> bool:
-    """Whether OpenVINO would let its inputs be set: its callback may still be to come."""
+    """True if OpenVINO would let the request's inputs be set: its callback may still be to come."""
     try:
         request.native.get_input_tensor(0)
     except RuntimeError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What bindings() says of a tensor on the NPU is what the driver's trace of pointers shows.
+"""Placements on the NPU: bindings() agrees with the driver's trace of pointers.
 
 The process that runs prints the addresses which the driver is expected to get, an input's and an
 output's, or 0 for any.
@@ -90,7 +90,7 @@ def test_regions_of_remote_tensors(arguments_of: Arguments) -> None:
 
 
 def test_inputs_that_are_not_whole_pages(arguments_of: Arguments) -> None:
-    """What the plugin by itself would copy: the pages around it are imported instead."""
+    """Inputs that the plugin itself would copy: the pages around them are imported instead."""
     runs = arguments_of(
         """
         request = InferRequest(compile_model(adding_one((1, 1000)), npu))

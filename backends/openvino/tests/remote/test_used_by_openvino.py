@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What regions and requests of OpenVINO's own hold of remote tensors over memory of others.
+"""Regions and requests of OpenVINO's own that hold remote tensors over memory of others.
 
 No object of Python's leads from them to the memory, and the plugins have its address alone.
 """

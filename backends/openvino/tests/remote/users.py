@@ -67,7 +67,7 @@ def compiled(context: Any) -> Any:
 
 
 def reads(context: Any, user: Any, value: float) -> bool:
-    """Whether the device finds that value everywhere."""
+    """True if the device finds that value everywhere, or cannot read the region of a region."""
     request = user
     if not isinstance(user, openvino.InferRequest):
         request = request_with(context, user)

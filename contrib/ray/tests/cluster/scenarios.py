@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests run on the cluster: each function is one of them."""
+"""The scenarios that the tests run on the cluster: each function is one of them."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ ADD = (
 
 @pytest.fixture
 def live(layer_file: Path) -> Callable[[], int]:
-    """How many of the layer's entries live."""
+    """Return a function that counts the living entries of the layer."""
     count = ctypes.CDLL(str(layer_file)).softgpu_live_host_pointers
     return lambda: int(count())
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def can_compile() -> bool:
-    """Whether the compiler and the headers of OpenCL's layers are here."""
+    """True if the compiler and the headers of OpenCL's layers are here."""
     if shutil.which("gcc") is None:
         return False
     look = ["gcc", "-E", "-x", "c", "-"]

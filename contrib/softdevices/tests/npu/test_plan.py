@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the software NPU chooses between the installed loader and standing in for it."""
+"""The software NPU's choice between the installed loader and standing in for it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python and the C code declare is what the headers of libva and libdrm declare."""
+"""Python and the C code declare the same as the headers of libva and libdrm."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the driver is found by libva, and what is said where it cannot be."""
+"""The plan by which libva finds the driver, and the errors if it cannot."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left when displays and processes end."""
+"""The report of what is left when displays and processes end."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the toy of elements declares."""
+"""The declarations of the toy of elements."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Chip:
 
 
 def give_back(cells: Array) -> None:
-    """What must be done once for each Chip."""
+    """Give the memory of a Chip back: this must be done once for each Chip."""
     global open_chips  # noqa: PLW0603 - the framework's own count
     cells[...] = 0
     open_chips -= 1

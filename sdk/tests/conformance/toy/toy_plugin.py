@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the toy declares."""
+"""The declarations of the toy."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ FAULT = os.environ.get("TOY_FAULT", "none")
 
 
 def declared(capability: str, value: Any, wrong: Any) -> Any:
-    """What is said of a capability: a fault may be that it is not so."""
+    """Return what is declared of a capability: the wrong value if that is the fault."""
     return wrong if f"{capability} declared wrong" == FAULT else value
 
 
