@@ -176,9 +176,8 @@ def layout_of(
         Refused: OpenVINO cannot express it.
     """
     element = dtype(array_dtype) if carried is None else carried
-    theirs = element_type(element)
-    if theirs is None:
-        raise Refused(why_no_element(element) or "")
+    if (reason := why_no_element(element)) is not None:
+        raise Refused(reason)
     if image:
         extra = (1,) if len(shape) == 2 else ()
         shape, strides = (1, *shape, *extra), (0, *strides, *extra)
@@ -187,6 +186,7 @@ def layout_of(
     region = None if steps == _dense(shape, itemsize) else _region(shape, steps, itemsize)
     plain = region is None and len(shape) > 0 and 0 not in shape
     info = TensorInfo(element, shape) if plain else None
+    theirs = element_type(element)
     return Layout(openvino.Shape(shape), shape, theirs, array_dtype, region, plain, info)
 
 
@@ -245,10 +245,9 @@ def carried_tensor(array: Array, element: DType, shape: Ints, readonly: bool) ->
             f"OpenVINO keeps {math.prod(shape)} {element} elements in {needed} bytes, but the "
             f"memory has {array.nbytes}"
         )
-    theirs = element_type(element)
-    if theirs is None:
-        raise Refused(why_no_element(element) or "")
-    return tensor_class(readonly)(array, openvino.Shape(shape), theirs)
+    if (reason := why_no_element(element)) is not None:
+        raise Refused(reason)
+    return tensor_class(readonly)(array, openvino.Shape(shape), element_type(element))
 
 
 def _dense(shape: Ints, itemsize: int) -> Ints:
